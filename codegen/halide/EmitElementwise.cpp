@@ -1,0 +1,123 @@
+//===- EmitElementwise.cpp - Element by element ---------------------------===//
+//
+// These are inlined into whatever reads them. Functions that Halide computes
+// in scalar library calls, or wrongly for large arguments, are written out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/halide/Emitter.h"
+#include <numbers>
+
+using namespace mlir;
+using namespace mlir::tfm;
+using Halide::Expr;
+using Halide::Func;
+using Halide::Var;
+
+/// −infinity as bits: the compiler may assume that there are no infinities in
+/// f32 arithmetic.
+static constexpr uint32_t kMasked = 0xff800000u;
+
+static std::vector<Var> makeVars(size_t rank) {
+  std::vector<Var> vars;
+  for (size_t i = 0; i != rank; ++i)
+    vars.emplace_back("x" + std::to_string(i));
+  return vars;
+}
+
+void KernelEmitter::emitBinary(Operation *op, Expr (*combine)(Expr, Expr)) {
+  const Tensor &lhs = get(op->getOperand(0));
+  Func result(uniqueName(op->getName().stripDialect()));
+  std::vector<Var> vars = makeVars(lhs.extents.size());
+  result(vars) = combine(lhs.func(vars), func(op->getOperand(1))(vars));
+  set(op->getResult(0), result, lhs.extents);
+}
+
+void KernelEmitter::emit(AddOp op) {
+  emitBinary(op, [](Expr a, Expr b) { return a + b; });
+}
+
+void KernelEmitter::emit(MulOp op) {
+  emitBinary(op, [](Expr a, Expr b) { return a * b; });
+}
+
+void KernelEmitter::emit(ScaleOp op) {
+  const Tensor &input = get(op.getInput());
+  Func result(uniqueName("scale"));
+  std::vector<Var> vars = makeVars(input.extents.size());
+  result(vars) = input.func(vars) * op.getFactor().convertToFloat();
+  set(op.getResult(), result, input.extents);
+}
+
+/// Hyperbolic tangent by the rational approximation of Eigen
+/// (`generic_fast_tanh_float`), relative error below 3e-7. Halide's calls
+/// libm for every element.
+static Expr approximateTanh(Expr x) {
+  x = Halide::clamp(x, -7.90531110763549805f, 7.90531110763549805f);
+  Expr z = x * x;
+  auto evaluate = [&](std::initializer_list<float> coefficients) {
+    Expr sum;
+    for (float c : coefficients)
+      sum = sum.defined() ? sum * z + c : Expr(c);
+    return sum;
+  };
+  Expr p = evaluate({-2.76076847742355e-16f, 2.00018790482477e-13f,
+                     -8.60467152213735e-11f, 5.12229709037114e-08f,
+                     1.48572235717979e-05f, 6.37261928875436e-04f,
+                     4.89352455891786e-03f});
+  Expr q = evaluate({1.19825839466702e-06f, 1.18534705686654e-04f,
+                     2.26843463243900e-03f, 4.89352518554385e-03f});
+  return x * p / q;
+}
+
+static Expr activate(ActivationKind kind, Expr x) {
+  switch (kind) {
+  case ActivationKind::Relu:
+    return Halide::max(x, 0.0f);
+  case ActivationKind::Gelu: {
+    // Halide's erf is NaN at infinity, and 1 in f32 from 4 on.
+    Expr z = Halide::clamp(x * float(1 / std::numbers::sqrt2), -4.0f, 4.0f);
+    return 0.5f * x * (1.0f + Halide::erf(z));
+  }
+  case ActivationKind::GeluTanh: {
+    constexpr float root = 0.797884560802865356f; // sqrt(2/pi)
+    return 0.5f * x *
+           (1.0f + approximateTanh(root * (x + 0.044715f * x * x * x)));
+  }
+  case ActivationKind::Silu:
+    // exp(88) is the largest that f32 holds.
+    return x / (1.0f + Halide::exp(Halide::min(-x, 88.0f)));
+  }
+  llvm_unreachable("every kind has a formula");
+}
+
+void KernelEmitter::emit(ActivationOp op) {
+  const Tensor &input = get(op.getInput());
+  Func result(uniqueName("activation"));
+  std::vector<Var> vars = makeVars(input.extents.size());
+  result(vars) = activate(op.getKind(), input.func(vars));
+  set(op.getResult(), result, input.extents);
+}
+
+void KernelEmitter::emit(CausalMaskOp op) {
+  Func result(uniqueName("causal_mask"));
+  std::vector<Var> vars = makeVars(4);
+  result(vars) = vars[0] <= vars[1];
+  set(op.getResult(), result,
+      {scalars.find(op.getKeys())->second,
+       scalars.find(op.getQueries())->second, 1, 1});
+}
+
+void KernelEmitter::emit(ApplyMaskOp op) {
+  const Tensor &scores = get(op.getScores());
+  Func result(uniqueName("apply_mask"));
+  std::vector<Var> vars = makeVars(scores.extents.size());
+  std::vector<Expr> at;
+  for (auto [var, extent] :
+       llvm::zip_equal(vars, llvm::reverse(op.getMask().getType().getShape())))
+    at.push_back(extent == 1 ? Expr(0) : Expr(var));
+  Expr bits = Halide::reinterpret<uint32_t>(scores.func(vars));
+  result(vars) = Halide::reinterpret<float>(
+      Halide::select(func(op.getMask())(at), bits, Expr(kMasked)));
+  set(op.getResult(), result, scores.extents);
+}

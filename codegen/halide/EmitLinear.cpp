@@ -1,0 +1,188 @@
+//===- EmitLinear.cpp - Linear maps ---------------------------------------===//
+//
+// Products with packed weights. Every output is one sum in ascending order of k
+// (f32) or of blocks (integers, exact inside of a block), whatever the tile, so
+// that one row and many give the same bits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/halide/Emitter.h"
+
+using namespace mlir;
+using namespace mlir::tfm;
+using Halide::Expr;
+using Halide::Func;
+using Halide::RDom;
+using Halide::Var;
+
+namespace {
+constexpr int kBlock = BlockType::kBlockSize;
+/// Rows of the weight in a group of a packed tile, and columns of a panel.
+constexpr int kGroup = 8, kPanel = 16;
+} // namespace
+
+/// Four bits of the packed byte, those of element `i` of its block.
+static Expr nibble(Expr byte, Expr i) {
+  return Halide::select(i < kBlock / 2, byte & Halide::cast<uint8_t>(15),
+                        byte >> Halide::cast<uint8_t>(4));
+}
+
+Expr PackedMatrix::at(Expr n, Expr k) const {
+  if (!isBlocked())
+    return Halide::cast<float>(parts[0](n % kPanel, k, n / kPanel));
+  Expr row = n % kGroup, group = n / kGroup % 4, tile = n / 32;
+  Expr block = k / kBlock, i = k % kBlock;
+  Expr scale = Halide::cast<float>(parts[1](row, group, block, tile));
+  if (getFormat() == BlockFormat::Q8_0)
+    return scale *
+           Halide::cast<float>(parts[0](4 * row + i % 4, i / 4, group, block, tile));
+  Expr byte = parts[0](4 * row + i % 4, i % 16 / 4, group, block, tile);
+  Expr quant = Halide::cast<float>(nibble(byte, i));
+  if (getFormat() == BlockFormat::Q4_0)
+    return scale * (quant - 8.0f);
+  return scale * quant + Halide::cast<float>(parts[2](row, group, block, tile));
+}
+
+/// A sum that is not reassociated with those inside of its terms.
+static Expr strictAdd(Expr a, Expr b) {
+  namespace ir = Halide::Internal;
+  return ir::Call::make(a.type(), ir::Call::strict_add, {a, b},
+                        ir::Call::PureIntrinsic);
+}
+
+void KernelEmitter::emit(UnpackOp op) {
+  PackedMatrix matrix;
+  matrix.type = op.getType();
+  for (Value part : op.getParts())
+    matrix.parts.push_back(buffers.find(part)->second);
+  matrices[op.getResult()] = matrix;
+}
+
+void KernelEmitter::emit(LinearOp op) {
+  const Tensor &input = get(op.getInput());
+  const PackedMatrix &weight = matrices.find(op.getWeight())->second;
+  int size = weight.type.getDimSize(1);
+
+  Var l("l"), k("k"), p("p"), r("r"), n("n");
+  Func panel(uniqueName("panel")), sum(uniqueName("sum")),
+      result(uniqueName("linear"));
+  panel(l, k, p) = weight.at(kPanel * p + l, k);
+  RDom inner(0, size, "k");
+  sum(l, p, r) = 0.0f;
+  sum(l, p, r) += input.func(inner, r) * panel(l, inner, p);
+  Expr value = sum(n % kPanel, n / kPanel, r);
+  if (op.getBias())
+    value += func(op.getBias())(n);
+  result(n, r) = value;
+
+  floatProducts.push_back({sum, panel, inner.x, weight.isBlocked()});
+  set(op.getResult(), result,
+      {Expr(int(weight.type.getDimSize(0))), input.extents[1]});
+}
+
+void KernelEmitter::emit(QuantizedLinearOp op) {
+  const Tensor &quants = get(op.getQuants());
+  Func x = quants.func, scales = func(op.getScales()), sums = func(op.getSums());
+  const PackedMatrix &weight = matrices.find(op.getWeight())->second;
+  Halide::ImageParam packed = weight.parts[0];
+  int blocks = weight.type.getDimSize(1) / kBlock;
+  BlockFormat format = weight.getFormat();
+  bool hasDotProduct = target == InstructionSet::Avx512Vnni;
+
+  IntegerProduct product;
+  product.quants = packed;
+  Var i("i"), b("b"), g("g"), r("r"), h("h"), n("n");
+  Func dot(uniqueName("dot")), sum(uniqueName("sum")),
+      result(uniqueName("quantized_linear"));
+
+  if (format == BlockFormat::Q8_0) {
+    if (hasDotProduct) {
+      RDom inner(0, 4, 0, 8, "k");
+      Expr w = packed(4 * i + inner.x, inner.y, g % 4, b, g / 4);
+      Expr xk = x(kBlock * b + 4 * inner.y + inner.x, r);
+      // vpdpbusd wants one unsigned factor: (w + 128) · x − 128 · x.
+      Func offset(uniqueName("offset"));
+      RDom j(0, kBlock, "j");
+      offset(b, r) = 0;
+      offset(b, r) += Halide::cast<int32_t>(x(kBlock * b + j, r));
+      dot(i, b, g, r) = -128 * offset(b, r);
+      dot(i, b, g, r) += Halide::cast<int32_t>(Halide::widening_mul(
+          Halide::reinterpret<uint8_t>(w) ^ Halide::cast<uint8_t>(128), xk));
+      product.offset = offset;
+      product.inner = inner;
+    } else {
+      // vpmaddwd adds two neighbours, h = 0 and 1, of 16 bits.
+      Func halves(uniqueName("halves")), wide(uniqueName("wide"));
+      RDom inner(0, 2, 0, 8, "k"), pair(0, 2, "pair");
+      Var k("k");
+      wide(k, r) = Halide::cast<int16_t>(x(k, r));
+      Expr w = packed(4 * i + 2 * h + inner.x, inner.y, g % 4, b, g / 4);
+      Expr xk = wide(kBlock * b + 4 * inner.y + 2 * h + inner.x, r);
+      halves(h, i, b, g, r) = 0;
+      halves(h, i, b, g, r) += Halide::cast<int32_t>(Halide::cast<int16_t>(w)) *
+                               Halide::cast<int32_t>(xk);
+      dot(i, b, g, r) = 0;
+      dot(i, b, g, r) += halves(pair, i, b, g, r);
+      product.halves = halves;
+      product.wide = wide;
+      product.inner = inner;
+      product.pair = pair;
+    }
+  } else if (hasDotProduct) {
+    RDom inner(0, 4, 0, 4, "k");
+    Expr w = packed(4 * i + inner.x, inner.y, g % 4, b, g / 4);
+    Expr k = kBlock * b + 4 * inner.y + inner.x;
+    dot(i, b, g, r) = 0;
+    dot(i, b, g, r) += Halide::cast<int32_t>(
+        Halide::widening_mul(w & Halide::cast<uint8_t>(15), x(k, r)));
+    dot(i, b, g, r) += Halide::cast<int32_t>(
+        Halide::widening_mul(w >> Halide::cast<uint8_t>(4), x(k + 16, r)));
+    product.inner = inner;
+  } else {
+    // vpmaddubsw adds two neighbours, h = 0 and 1, to 16 bits, which holds 16
+    // of them: 8 · 2 · 15 · 127 < 2^15.
+    Func halves(uniqueName("halves"));
+    RDom inner(0, 2, 0, 4, "k"), pair(0, 2, "pair");
+    Expr w = packed(4 * i + 2 * h + inner.x, inner.y, g % 4, b, g / 4);
+    Expr k = kBlock * b + 4 * inner.y + 2 * h + inner.x;
+    halves(h, i, b, g, r) = Halide::cast<int16_t>(0);
+    halves(h, i, b, g, r) = Halide::saturating_add(
+        halves(h, i, b, g, r),
+        Halide::widening_mul(w & Halide::cast<uint8_t>(15), x(k, r)));
+    halves(h, i, b, g, r) = Halide::saturating_add(
+        halves(h, i, b, g, r),
+        Halide::widening_mul(w >> Halide::cast<uint8_t>(4), x(k + 16, r)));
+    dot(i, b, g, r) = 0;
+    dot(i, b, g, r) += Halide::cast<int32_t>(halves(pair, i, b, g, r));
+    product.halves = halves;
+    product.inner = inner;
+    product.pair = pair;
+  }
+
+  // Each step in a form that can be evaluated in one way only: what is strict
+  // stays as written, and the one product that is not becomes part of an FMA.
+  using Halide::strict_float;
+  RDom block(0, blocks, "block");
+  Expr scale = Halide::cast<float>(weight.parts[1](i, g % 4, block, g / 4));
+  Expr whole = strict_float(scales(block, r) *
+                            Halide::cast<float>(dot(i, block, g, r)));
+  Expr ofBlock = sums(block, r);
+  sum(i, g, r) = 0.0f;
+  if (format == BlockFormat::Q4_0) {
+    sum(i, g, r) += scale * strict_float(whole - 8.0f * ofBlock);
+  } else if (format == BlockFormat::Q4_1) {
+    Expr min = Halide::cast<float>(weight.parts[2](i, g % 4, block, g / 4));
+    Expr share = scale * whole + strict_float(min * ofBlock);
+    sum(i, g, r) = strictAdd(sum(i, g, r), share);
+  } else {
+    sum(i, g, r) += scale * whole;
+  }
+  result(n, r) = sum(n % kGroup, n / kGroup, r);
+
+  product.sum = sum;
+  product.dot = dot;
+  product.block = block.x;
+  integerProducts.push_back(product);
+  set(op.getResult(), result,
+      {Expr(int(weight.type.getDimSize(0))), quants.extents[1]});
+}

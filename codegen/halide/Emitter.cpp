@@ -1,0 +1,223 @@
+//===- Emitter.cpp - From a kernel's operations to Halide -----------------===//
+
+#include "codegen/halide/Emitter.h"
+
+#include "runtime/include/tfm_abi.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::tfm;
+using Halide::Expr;
+using Halide::Func;
+using Halide::ImageParam;
+using Halide::LoopLevel;
+using Halide::TailStrategy;
+using Halide::Var;
+
+int tfm::vectorWidth(int64_t size) {
+  int width = 8;
+  while (size % width != 0)
+    width /= 2;
+  return width;
+}
+
+static Halide::Type convertType(Type type) {
+  if (type.isF16())
+    return Halide::Float(16);
+  if (type.isBF16())
+    return Halide::BFloat(16);
+  if (type.isInteger(1))
+    return Halide::Bool();
+  if (type.isInteger())
+    return Halide::Int(type.getIntOrFloatBitWidth());
+  return Halide::Float(32);
+}
+
+KernelEmitter::KernelEmitter(KernelOp kernel, InstructionSet isa, Rows rows)
+    : kernel(kernel), target(isa), rows(rows) {}
+
+std::string KernelEmitter::uniqueName(StringRef base) {
+  return (base + "_" + Twine(names++)).str();
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments and results
+//===----------------------------------------------------------------------===//
+
+/// A dense row-major buffer. Dimensions that are not known are negative; the
+/// strides above the first of them are the caller's.
+ImageParam KernelEmitter::createBuffer(Halide::Type type,
+                                       const std::vector<int64_t> &extents) {
+  ImageParam buffer(type, extents.size(), uniqueName("arg"));
+  int64_t stride = 1;
+  for (auto [dim, extent] : llvm::enumerate(extents)) {
+    if (extent >= 0)
+      buffer.dim(dim).set_bounds(0, int(extent));
+    else
+      buffer.dim(dim).set_min(0);
+    if (stride > 0)
+      buffer.dim(dim).set_stride(int(stride));
+    stride = extent >= 0 ? stride * extent : -1;
+  }
+  arguments.push_back(buffer);
+  return buffer;
+}
+
+LogicalResult KernelEmitter::emitArgument(BlockArgument argument) {
+  Type type = argument.getType();
+  if (type.isIndex()) {
+    Halide::Param<int32_t> scalar(uniqueName("arg"));
+    arguments.push_back(scalar);
+    scalars[argument] = scalar;
+    return success();
+  }
+  if (auto cache = dyn_cast<KvCacheType>(type)) {
+    Halide::Type element = convertType(cache.getElementType());
+    CacheBuffers buffers;
+    buffers.keys = createBuffer(
+        element, {TFM_CACHE_TILE, cache.getKeySize(), -1, cache.getHeads(), -1});
+    buffers.values = createBuffer(
+        element, {cache.getValueSize(), -1, cache.getHeads(), -1});
+    buffers.lengths = createBuffer(Halide::Int(32), {-1});
+    caches[argument] = buffers;
+    return success();
+  }
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return kernel.emitOpError() << "expects tensors, caches and indices as "
+                                   "arguments, but got "
+                                << type;
+  std::vector<int64_t> extents;
+  for (int64_t size : llvm::reverse(tensor.getShape()))
+    extents.push_back(ShapedType::isDynamic(size) ? -1 : size);
+  // The nibbles of packed 4-bit weights are unsigned.
+  Halide::Type element = convertType(tensor.getElementType());
+  bool isNibbles = llvm::any_of(argument.getUsers(), [](Operation *user) {
+    auto unpack = dyn_cast<UnpackOp>(user);
+    auto block = unpack ? dyn_cast<BlockType>(
+                              getElementTypeOrSelf(unpack.getType()))
+                        : BlockType();
+    return block && block.getFormat() != BlockFormat::Q8_0;
+  });
+  if (isNibbles && element == Halide::Int(8))
+    element = Halide::UInt(8);
+  ImageParam buffer = createBuffer(element, extents);
+  buffers[argument] = buffer;
+  std::vector<Expr> sizes;
+  for (auto [dim, size] : llvm::enumerate(extents))
+    sizes.push_back(size >= 0 ? Expr(int(size)) : buffer.dim(dim).extent());
+  set(argument, buffer, sizes);
+  return success();
+}
+
+/// An output is a function of its own, so that it can be tiled while a sum
+/// that it reads lives in registers.
+void KernelEmitter::emitOutputs() {
+  for (Value value : kernel.getYield().getValues()) {
+    if (isa<KvCacheType>(value.getType())) {
+      outputs.push_back(appends.front().keys);
+      outputs.push_back(appends.front().values);
+      continue;
+    }
+    const Tensor &tensor = get(value);
+    Func out(uniqueName("out"));
+    std::vector<Var> vars;
+    for (size_t i = 0; i != tensor.extents.size(); ++i)
+      vars.emplace_back("x" + std::to_string(i));
+    out(vars) = tensor.func(vars);
+    outputs.push_back(out);
+  }
+  for (Func out : outputs)
+    out.output_buffer().dim(0).set_stride(1);
+}
+
+LogicalResult KernelEmitter::emitOp(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<AddOp, MulOp, ScaleOp, ActivationOp, CausalMaskOp, ApplyMaskOp,
+            EmbedOp, RopeOp, SplitHeadsOp, MergeHeadsOp, RmsNormOp, QuantizeOp,
+            UnpackOp, LinearOp, QuantizedLinearOp, ScoresOp, SoftmaxOp, MixOp,
+            AttentionOp, CacheAttentionOp, CacheAppendOp>([&](auto op) {
+        emit(op);
+        return success();
+      })
+      .Case<YieldOp>([](auto) { return success(); })
+      .Default([](Operation *op) {
+        return op->emitOpError("has no implementation in kernels");
+      });
+}
+
+LogicalResult KernelEmitter::emit() {
+  Block &body = kernel.getBody().front();
+  for (BlockArgument argument : body.getArguments())
+    if (failed(emitArgument(argument)))
+      return failure();
+  for (Operation &op : body)
+    if (failed(emitOp(&op)))
+      return failure();
+  if (lengths)
+    arguments.push_back(length);
+  emitOutputs();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Choice of the schedule
+//===----------------------------------------------------------------------===//
+
+void KernelEmitter::scheduleGeneric() {
+  constexpr int kLanes = 8;
+  for (Func out : outputs) {
+    if (out.has_update_definition() || out.dimensions() == 0)
+      continue;
+    out.vectorize(out.args()[0], kLanes, TailStrategy::GuardWithIf);
+  }
+  std::vector<Func> inner = reductions;
+  for (const IntegerProduct &product : integerProducts)
+    inner.push_back(product.sum);
+  for (const FloatProduct &product : floatProducts)
+    inner.push_back(product.sum);
+  for (const AttentionProduct &attention : attentions)
+    inner.insert(inner.end(),
+                 {attention.score, attention.largest, attention.total,
+                  attention.weight, attention.mixed});
+  for (Func f : inner) {
+    f.compute_root();
+    if (f.dimensions() == 0)
+      continue;
+    f.vectorize(f.args()[0], kLanes, TailStrategy::GuardWithIf);
+    for (int i = 0; i != f.num_update_definitions(); ++i)
+      f.update(i).vectorize(f.args()[0], kLanes, TailStrategy::GuardWithIf);
+  }
+}
+
+bool KernelEmitter::schedule() {
+  Block &body = kernel.getBody().front();
+  auto allOf = [&](auto predicate) {
+    return llvm::all_of(body, [&](Operation &op) {
+      return isa<YieldOp, UnpackOp>(op) || predicate(&op);
+    });
+  };
+  bool isOneOutput = outputs.size() == 1;
+  if (isOneOutput && integerProducts.size() + floatProducts.size() > 0 &&
+      (integerProducts.empty() || floatProducts.empty()) &&
+      outputs.front().dimensions() == 2 &&
+      allOf(llvm::IsaPred<LinearOp, QuantizedLinearOp, AddOp, MulOp, ScaleOp,
+                          ActivationOp>)) {
+    scheduleProducts();
+    return true;
+  }
+  if (isOneOutput && attentions.size() == 1 &&
+      allOf(llvm::IsaPred<AttentionOp, CacheAttentionOp, RopeOp, SplitHeadsOp,
+                          MergeHeadsOp>)) {
+    scheduleAttention(attentions.front());
+    return true;
+  }
+  if (appends.size() == 1 &&
+      allOf(llvm::IsaPred<CacheAppendOp, RopeOp, SplitHeadsOp>)) {
+    scheduleAppend();
+    return true;
+  }
+  scheduleGeneric();
+  return allOf(llvm::IsaPred<EmbedOp, RmsNormOp, QuantizeOp, AddOp, MulOp,
+                             ScaleOp, ActivationOp>);
+}

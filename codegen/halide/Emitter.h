@@ -1,0 +1,208 @@
+//===- Emitter.h - From a kernel's operations to Halide ---------*- C++ -*-===//
+//
+// Builds the Halide algorithm of a kernel, one operation at a time, and notes
+// the intermediate functions that a schedule has to place. A tensor [d0, …, dn]
+// is a function of (xn, …, x0): Halide names the innermost dimension first.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TFM_CODEGEN_HALIDE_EMITTER_H
+#define TFM_CODEGEN_HALIDE_EMITTER_H
+
+#include "codegen/halide/InstructionSet.h"
+#include "dialect/TfmDialect.h"
+#include "llvm/ADT/DenseMap.h"
+#include <Halide.h>
+
+namespace mlir::tfm {
+
+/// A kernel is compiled twice, and picks by the number of rows of its first
+/// output (dimension −2): decoding has few, prefill many. Both give the same
+/// bits.
+enum class Rows { Few, Many };
+
+/// From this many rows on `Rows::Many` is used. Its tiles are at most as high,
+/// so that a last tile may start further up instead of ending too far down.
+inline constexpr int kManyRows = 8;
+
+/// A tensor inside of a kernel.
+struct Tensor {
+  Halide::Func func;
+  std::vector<Halide::Expr> extents; ///< innermost first
+};
+
+/// A weight matrix [N, K] as `tfm.unpack` has it.
+struct PackedMatrix {
+  RankedTensorType type;
+  std::vector<Halide::ImageParam> parts;
+
+  bool isBlocked() const { return isa<BlockType>(type.getElementType()); }
+  BlockFormat getFormat() const {
+    return cast<BlockType>(type.getElementType()).getFormat();
+  }
+  /// The element in row `n`, column `k` as f32.
+  Halide::Expr at(Halide::Expr n, Halide::Expr k) const;
+};
+
+/// A sum of integer products, see EmitLinear.cpp.
+struct IntegerProduct {
+  Halide::ImageParam quants;
+  Halide::Func sum;    ///< (row of group, group, row of x), f32, over `block`
+  Halide::Func dot;    ///< (row of group, block, group, row of x), i32
+  Halide::Func halves; ///< partial sums of `dot`, undefined if unused
+  Halide::Func wide;   ///< x in 16 bits, undefined if unused
+  Halide::Func offset; ///< (block, row of x), undefined if unused
+  Halide::RVar block;
+  Halide::RDom inner; ///< of the first function that reads `quants`
+  Halide::RDom pair;  ///< of `dot` over `halves`
+};
+
+/// A sum of f32 products, see EmitLinear.cpp.
+struct FloatProduct {
+  Halide::Func sum;   ///< (column of panel, panel, row of x)
+  Halide::Func panel; ///< (column of panel, k, panel): weights as f32
+  Halide::RVar k;
+  bool isBlocked;
+};
+
+/// Attention, see EmitAttention.cpp. A row is (q, j, g, n, b): query q of block
+/// n, head j of those that share key head g, sample b.
+struct AttentionProduct {
+  Halide::Func query;        ///< (d, row), scaled
+  Halide::Func keys;         ///< (t, d, tile, g, b) as f32
+  Halide::Func values;       ///< (d, t, tile, g, b) as f32
+  Halide::Func product;      ///< (t, q, j, tile, g, n, b), over `depth`
+  Halide::Func score;        ///< the same with the mask
+  Halide::Func largestLanes; ///< (lane, row), over `step` and `tileOfStep`
+  Halide::Func largest;      ///< (row)
+  Halide::Func weight;       ///< (t, q, j, tile, g, n, b)
+  Halide::Func lanes;        ///< (lane, row), over `step` and `tileOfStep`
+  Halide::Func total;        ///< (row)
+  Halide::Func mix;          ///< (d, q, j, tile, g, n, b), over `key`
+  Halide::Func mixed;        ///< (d, row), over `tileOfMix`
+  Halide::RVar depth, step, tileOfStep, key, tileOfMix;
+  int queries, heads; ///< how many q and j there are
+  int keySize, valueSize;
+};
+
+class KernelEmitter {
+public:
+  KernelEmitter(KernelOp kernel, InstructionSet isa, Rows rows);
+
+  /// Builds the algorithm. Reports operations that it does not know.
+  LogicalResult emit();
+  /// Chooses the schedule; true if it is a tuned one.
+  bool schedule();
+
+  Halide::Pipeline getPipeline() const { return Halide::Pipeline(outputs); }
+  ArrayRef<Halide::Argument> getArguments() const { return arguments; }
+  /// The name of the buffer of lengths, if the pipeline wants the length of the
+  /// first sample of its output as one more argument, after the others. Bounds
+  /// of loops follow from a scalar, but not from an element of a buffer.
+  std::optional<std::string> getLengths() const { return lengths; }
+
+private:
+  LogicalResult emitArgument(BlockArgument argument);
+  LogicalResult emitOp(Operation *op);
+  Halide::ImageParam createBuffer(Halide::Type type,
+                                  const std::vector<int64_t> &extents);
+  void emitOutputs();
+
+  // EmitElementwise.cpp
+  void emit(AddOp op);
+  void emit(MulOp op);
+  void emit(ScaleOp op);
+  void emit(ActivationOp op);
+  void emit(CausalMaskOp op);
+  void emit(ApplyMaskOp op);
+  // EmitEmbedding.cpp
+  void emit(EmbedOp op);
+  void emit(RopeOp op);
+  void emit(SplitHeadsOp op);
+  void emit(MergeHeadsOp op);
+  // EmitNorm.cpp
+  void emit(RmsNormOp op);
+  void emit(QuantizeOp op);
+  // EmitLinear.cpp
+  void emit(UnpackOp op);
+  void emit(LinearOp op);
+  void emit(QuantizedLinearOp op);
+  // EmitAttention.cpp
+  void emit(ScoresOp op);
+  void emit(SoftmaxOp op);
+  void emit(MixOp op);
+  void emit(AttentionOp op);
+  void emit(CacheAttentionOp op);
+  void emit(CacheAppendOp op);
+
+  struct AttentionOperands;
+  void emitAttention(Value result, const AttentionOperands &operands);
+  void emitBinary(Operation *op,
+                  Halide::Expr (*combine)(Halide::Expr, Halide::Expr));
+
+  // Schedule*.cpp
+  void scheduleIntegerProduct(const IntegerProduct &product,
+                              Halide::LoopLevel tile);
+  void scheduleFloatProduct(const FloatProduct &product, Halide::LoopLevel tile,
+                            Halide::LoopLevel panel);
+  void scheduleProducts();
+  void scheduleAttention(const AttentionProduct &attention);
+  void scheduleAppend();
+  void scheduleGeneric();
+
+  const Tensor &get(Value value) const { return tensors.find(value)->second; }
+  /// The function behind a tensor.
+  Halide::Func func(Value value) const { return get(value).func; }
+  void set(Value value, Halide::Func func, std::vector<Halide::Expr> extents) {
+    tensors[value] = {func, std::move(extents)};
+  }
+  std::string uniqueName(StringRef base);
+
+  /// Keys [capacity, G, T/64, D, 64], values [capacity, G, T, D'] and lengths
+  /// of one layer of a cache.
+  struct CacheBuffers {
+    Halide::ImageParam keys, values, lengths;
+  };
+
+  KernelOp kernel;
+  InstructionSet target;
+  Rows rows;
+  llvm::DenseMap<Value, Tensor> tensors;
+  llvm::DenseMap<Value, PackedMatrix> matrices;
+  llvm::DenseMap<Value, Halide::ImageParam> buffers;
+  llvm::DenseMap<Value, CacheBuffers> caches;
+  llvm::DenseMap<Value, Halide::Expr> scalars;
+  std::vector<Halide::Argument> arguments;
+  std::vector<Halide::Func> outputs;
+
+  // What the schedules place.
+  std::vector<IntegerProduct> integerProducts;
+  std::vector<FloatProduct> floatProducts;
+  std::vector<AttentionProduct> attentions;
+  /// What `cache_append` writes, with the variables of its updates.
+  struct Append {
+    Halide::Func keys, values;
+    Halide::RVar depth, row, valueDepth;
+    int64_t valueSize;
+  };
+  std::vector<Append> appends;
+  /// (pair, s, b) angles of `rope` as (cos, sin), and what is rotated.
+  struct Rotation {
+    Halide::Func turn, rotated;
+    int64_t dims, size;
+    bool isInterleaved;
+  };
+  std::vector<Rotation> rotations;
+  /// Sums over whole rows, in the order of their use.
+  std::vector<Halide::Func> reductions;
+  Halide::Param<int32_t> length{"length"};
+  std::optional<std::string> lengths;
+  int names = 0;
+};
+
+/// The widest vector of f32 that divides `size`, at most 8.
+int vectorWidth(int64_t size);
+
+} // namespace mlir::tfm
+
+#endif // TFM_CODEGEN_HALIDE_EMITTER_H

@@ -1,0 +1,265 @@
+//===- Attention.cpp - Attention, step by step and fused ------------------===//
+
+#include "dialect/Shapes.h"
+#include "dialect/interp/Dot.h"
+#include "dialect/interp/Frame.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::tfm;
+
+static constexpr float kMasked = -std::numeric_limits<float>::infinity();
+
+LogicalResult Frame::run(CausalMaskOp op) {
+  int64_t queries = index(op.getQueries()), keys = index(op.getKeys());
+  FailureOr<Array> result = create(op.getResult(), {1, 1, queries, keys});
+  if (failed(result))
+    return failure();
+  auto keep = result->as<uint8_t>();
+  for (int64_t s = 0; s != queries; ++s)
+    for (int64_t t = 0; t != keys; ++t)
+      keep[s * keys + t] = t <= s;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Heads
+//===----------------------------------------------------------------------===//
+
+/// Copies [B, I, J, D] to [B, J, I, D].
+static void swapMiddleDims(const Array &from, const Array &to, int64_t batch,
+                           int64_t i, int64_t j, int64_t d) {
+  Array source = from.reshape({batch, i, j, d});
+  std::swap(source.shape[1], source.shape[2]);
+  std::swap(source.strides[1], source.strides[2]);
+  to.copyFrom(source);
+}
+
+LogicalResult Frame::run(SplitHeadsOp op) {
+  const Array input = array(op.getInput());
+  int64_t heads = op.getHeads(), batch = input.shape[0],
+          length = input.shape[1], modelSize = input.shape[2];
+  if (modelSize % heads != 0)
+    return op.emitOpError() << "expects the model size E to be a multiple of "
+                               "the number of heads, but got "
+                            << modelSize << " and " << heads;
+  int64_t headSize = modelSize / heads;
+  FailureOr<Array> result =
+      create(op.getResult(), {batch, heads, length, headSize});
+  if (failed(result))
+    return failure();
+  swapMiddleDims(input, *result, batch, length, heads, headSize);
+  return success();
+}
+
+LogicalResult Frame::run(MergeHeadsOp op) {
+  const Array input = array(op.getInput());
+  int64_t batch = input.shape[0], heads = input.shape[1],
+          length = input.shape[2], headSize = input.shape[3];
+  FailureOr<Array> result =
+      create(op.getResult(), {batch, length, heads * headSize});
+  if (failed(result))
+    return failure();
+  swapMiddleDims(input, *result, batch, heads, length, headSize);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of [B, H, S, D]
+//===----------------------------------------------------------------------===//
+
+/// Row [b, h, s] of an array of rank 4.
+static MutableArrayRef<float> rowOf(const Array &array, int64_t b, int64_t h,
+                                    int64_t s) {
+  int64_t row = (b * array.shape[1] + h) * array.shape[2] + s;
+  return array.floats().slice(row * array.lastDim(), array.lastDim());
+}
+
+/// The element of a mask that broadcasts over [B, H, S, T].
+static bool keeps(const Array &mask, int64_t b, int64_t h, int64_t s,
+                  int64_t t) {
+  const std::array<int64_t, 4> element = {b, h, s, t};
+  int64_t position = 0;
+  for (auto [dim, i] : llvm::zip_equal(mask.shape, element))
+    position = position * dim + (dim == 1 ? 0 : i);
+  return mask.as<uint8_t>()[position];
+}
+
+/// Calls `body` with every [b, h, s] of an array of rank 4.
+static void forEachRow(const Array &array,
+                       function_ref<void(int64_t, int64_t, int64_t)> body) {
+  for (int64_t b = 0; b != array.shape[0]; ++b)
+    for (int64_t h = 0; h != array.shape[1]; ++h)
+      for (int64_t s = 0; s != array.shape[2]; ++s)
+        body(b, h, s);
+}
+
+//===----------------------------------------------------------------------===//
+// The textbook form
+//===----------------------------------------------------------------------===//
+
+LogicalResult Frame::run(ScoresOp op) {
+  const Array query = array(op.getQuery()), key = array(op.getKey());
+  if (failed(verifyEqualDims(op, "query and key", "batch B", query.shape[0],
+                             key.shape[0])) ||
+      failed(verifyEqualDims(op, "query and key", "head size D", query.shape[3],
+                             key.shape[3])) ||
+      failed(verifyGroupedHeads(op, query.shape[1], key.shape[1])))
+    return failure();
+  FailureOr<Array> result =
+      create(op.getResult(),
+             {query.shape[0], query.shape[1], query.shape[2], key.shape[2]});
+  if (failed(result))
+    return failure();
+  int64_t headsPerGroup = query.shape[1] / key.shape[1];
+  forEachRow(*result, [&](int64_t b, int64_t h, int64_t s) {
+    for (auto [t, score] : llvm::enumerate(rowOf(*result, b, h, s)))
+      score = dot(rowOf(query, b, h, s), rowOf(key, b, h / headsPerGroup, t));
+  });
+  return success();
+}
+
+LogicalResult Frame::run(ScaleOp op) {
+  const Array input = array(op.getInput());
+  FailureOr<Array> result = create(op.getResult(), input.shape);
+  if (failed(result))
+    return failure();
+  float factor = op.getFactor().convertToFloat();
+  for (auto [x, y] : llvm::zip_equal(input.floats(), result->floats()))
+    y = x * factor;
+  return success();
+}
+
+LogicalResult Frame::run(ApplyMaskOp op) {
+  const Array scores = array(op.getScores()), mask = array(op.getMask());
+  if (failed(verifyMaskBroadcasts(op, mask.shape, scores.shape)))
+    return failure();
+  FailureOr<Array> result = create(op.getResult(), scores.shape);
+  if (failed(result))
+    return failure();
+  forEachRow(scores, [&](int64_t b, int64_t h, int64_t s) {
+    ArrayRef<float> row = rowOf(scores, b, h, s);
+    for (auto [t, score] : llvm::enumerate(rowOf(*result, b, h, s)))
+      score = keeps(mask, b, h, s, t) ? row[t] : kMasked;
+  });
+  return success();
+}
+
+void tfm::softmax(MutableArrayRef<double> row) {
+  double max = kMasked, sum = 0;
+  for (double x : row)
+    max = std::max(max, x);
+  for (double &x : row) {
+    // Without this test −inf − −inf would make NaN of a fully masked row.
+    x = x == kMasked ? 0 : std::exp(x - max);
+    sum += x;
+  }
+  if (sum != 0)
+    for (double &x : row)
+      x /= sum;
+}
+
+LogicalResult Frame::run(SoftmaxOp op) {
+  const Array input = array(op.getInput());
+  FailureOr<Array> result = create(op.getResult(), input.shape);
+  if (failed(result))
+    return failure();
+  int64_t size = input.lastDim();
+  for (int64_t row = 0, rows = input.rows(); row != rows; ++row) {
+    auto scores = input.floats().slice(row * size, size);
+    SmallVector<double> probabilities(scores.begin(), scores.end());
+    softmax(probabilities);
+    llvm::copy(probabilities, result->floats().slice(row * size).begin());
+  }
+  return success();
+}
+
+LogicalResult Frame::run(MixOp op) {
+  const Array probabilities = array(op.getProbabilities()),
+              value = array(op.getValue());
+  if (failed(verifyEqualDims(op, "probabilities and value", "batch B",
+                             probabilities.shape[0], value.shape[0])) ||
+      failed(verifyEqualDims(op, "probabilities and value", "length T",
+                             probabilities.shape[3], value.shape[2])) ||
+      failed(verifyGroupedHeads(op, probabilities.shape[1], value.shape[1])))
+    return failure();
+  FailureOr<Array> result =
+      create(op.getResult(), {probabilities.shape[0], probabilities.shape[1],
+                              probabilities.shape[2], value.shape[3]});
+  if (failed(result))
+    return failure();
+  int64_t headsPerGroup = probabilities.shape[1] / value.shape[1];
+  forEachRow(*result, [&](int64_t b, int64_t h, int64_t s) {
+    Mixture mixture(value.shape[3]);
+    for (auto [t, p] : llvm::enumerate(rowOf(probabilities, b, h, s)))
+      mixture.add(p, rowOf(value, b, h / headsPerGroup, t));
+    mixture.store(rowOf(*result, b, h, s));
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The fused form
+//===----------------------------------------------------------------------===//
+
+void tfm::attend(ArrayRef<float> query, float scale, int64_t keys,
+                 function_ref<bool(int64_t)> keep,
+                 function_ref<ArrayRef<float>(int64_t)> key,
+                 function_ref<ArrayRef<float>(int64_t)> value,
+                 MutableArrayRef<float> result) {
+  SmallVector<double> row;
+  for (int64_t t = 0; t != keys; ++t)
+    row.push_back(keep(t) ? scale * dot(query, key(t)) : kMasked);
+  softmax(row);
+  Mixture mixture(result.size());
+  for (int64_t t = 0; t != keys; ++t)
+    if (keep(t))
+      mixture.add(row[t], value(t));
+  mixture.store(result);
+}
+
+LogicalResult Frame::run(AttentionOp op) {
+  const Array query = array(op.getQuery()), key = array(op.getKey()),
+              value = array(op.getValue());
+  if (failed(verifyEqualDims(op, "query and key", "batch B", query.shape[0],
+                             key.shape[0])) ||
+      failed(verifyEqualDims(op, "key and value", "batch B", key.shape[0],
+                             value.shape[0])) ||
+      failed(verifyEqualDims(op, "query and key", "head size D", query.shape[3],
+                             key.shape[3])) ||
+      failed(verifyEqualDims(op, "key and value", "length T", key.shape[2],
+                             value.shape[2])) ||
+      failed(verifyEqualDims(op, "key and value", "number of heads G",
+                             key.shape[1], value.shape[1])) ||
+      failed(verifyGroupedHeads(op, query.shape[1], key.shape[1])))
+    return failure();
+  std::optional<Array> mask;
+  if (op.getMask()) {
+    mask = array(op.getMask());
+    if (failed(verifyMaskBroadcasts(
+            op, mask->shape,
+            {query.shape[0], query.shape[1], query.shape[2], key.shape[2]})))
+      return failure();
+  }
+  FailureOr<Array> result =
+      create(op.getResult(),
+             {query.shape[0], query.shape[1], query.shape[2], value.shape[3]});
+  if (failed(result))
+    return failure();
+
+  int64_t headsPerGroup = query.shape[1] / key.shape[1];
+  float scale = op.getScale().convertToFloat();
+  forEachRow(*result, [&](int64_t b, int64_t h, int64_t s) {
+    int64_t group = h / headsPerGroup;
+    attend(
+        rowOf(query, b, h, s), scale, key.shape[2],
+        [&](int64_t t) {
+          return (!op.getCausal() || t <= s) &&
+                 (!mask || keeps(*mask, b, h, s, t));
+        },
+        [&](int64_t t) { return rowOf(key, b, group, t); },
+        [&](int64_t t) { return rowOf(value, b, group, t); },
+        rowOf(*result, b, h, s));
+  });
+  return success();
+}

@@ -1,0 +1,234 @@
+//===- Layers.cpp - Embedding, norm and feed-forward network --------------===//
+
+#include "dialect/Shapes.h"
+#include "dialect/interp/Dot.h"
+#include "dialect/interp/Frame.h"
+#include <cmath>
+#include <numbers>
+
+using namespace mlir;
+using namespace mlir::tfm;
+
+//===----------------------------------------------------------------------===//
+// Tokens and positions
+//===----------------------------------------------------------------------===//
+
+LogicalResult Frame::run(EmbedOp op) {
+  const Array tokens = array(op.getTokens()), table = array(op.getTable());
+  int64_t vocabulary = table.shape[0], size = table.lastDim();
+  SmallVector<int64_t> shape(tokens.shape);
+  shape.push_back(size);
+  FailureOr<Array> result = create(op.getResult(), shape);
+  if (failed(result))
+    return failure();
+  for (auto [i, token] : llvm::enumerate(tokens.as<int32_t>())) {
+    if (token < 0 || token >= vocabulary)
+      return op.emitOpError() << "expects tokens in 0.." << vocabulary - 1
+                              << ", but got " << token;
+    table.decodeRow(token, result->floats().slice(i * size, size));
+  }
+  return success();
+}
+
+LogicalResult Frame::run(RopeOp op) {
+  const Array input = array(op.getInput());
+  int64_t headSize = input.lastDim(), dims = op.getDims();
+  if (dims > headSize)
+    return op.emitOpError()
+           << "expects at most D = " << headSize << " dims, but got " << dims;
+  MutableArrayRef<int32_t> offsets;
+  if (op.getOffsets()) {
+    offsets = array(op.getOffsets()).as<int32_t>();
+    if (failed(verifyEqualDims(op, "input and offsets", "batch B",
+                               input.shape[0], offsets.size())))
+      return failure();
+  }
+  FailureOr<Array> result = create(op.getResult(), input.shape);
+  if (failed(result))
+    return failure();
+  result->copyFrom(input);
+
+  bool isInterleaved = op.getStyle() == RopeStyle::Interleaved;
+  double theta = op.getTheta().convertToDouble();
+  int64_t length = input.shape[2], rowsPerSample = input.shape[1] * length;
+  for (int64_t row = 0, rows = input.rows(); row != rows; ++row) {
+    int64_t position = row % length;
+    if (!offsets.empty())
+      position += offsets[row / rowsPerSample];
+    auto x = result->floats().slice(row * headSize, headSize);
+    for (int64_t i = 0; i != dims / 2; ++i) {
+      double angle = position * std::pow(theta, -2.0 * i / dims);
+      float &first = x[isInterleaved ? 2 * i : i];
+      float &second = x[isInterleaved ? 2 * i + 1 : i + dims / 2];
+      double a = first, b = second;
+      first = a * std::cos(angle) - b * std::sin(angle);
+      second = a * std::sin(angle) + b * std::cos(angle);
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Norm
+//===----------------------------------------------------------------------===//
+
+LogicalResult Frame::run(RmsNormOp op) {
+  const Array input = array(op.getInput()), gain = array(op.getGain());
+  int64_t size = input.lastDim();
+  if (failed(verifyEqualDims(op, "input and gain", "model size E", size,
+                             gain.lastDim())))
+    return failure();
+  FailureOr<Array> result = create(op.getResult(), input.shape);
+  if (failed(result))
+    return failure();
+  std::vector<float> gains(size);
+  gain.decodeRow(0, gains);
+  double epsilon = op.getEpsilon().convertToFloat();
+  for (int64_t row = 0, rows = input.rows(); row != rows; ++row) {
+    auto x = input.floats().slice(row * size, size);
+    auto y = result->floats().slice(row * size, size);
+    double scale = 1 / std::sqrt(dot(x, x) / size + epsilon);
+    for (int64_t e = 0; e != size; ++e)
+      y[e] = x[e] * scale * gains[e];
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Linear maps and the feed-forward network
+//===----------------------------------------------------------------------===//
+
+/// result[r, n] = input[r] · weight[n] + bias[n]; the bias may be empty.
+static void computeLinear(const Array &input, const Array &weight,
+                          ArrayRef<float> bias, const Array &result) {
+  int64_t outputs = weight.shape[0], size = weight.shape[1];
+  std::vector<float> row(size);
+  for (int64_t n = 0; n != outputs; ++n) {
+    weight.decodeRow(n, row);
+    for (int64_t r = 0, rows = input.rows(); r != rows; ++r) {
+      double sum = dot(input.floats().slice(r * size, size), row);
+      result.floats()[r * outputs + n] = bias.empty() ? sum : sum + bias[n];
+    }
+  }
+}
+
+static double activate(ActivationKind kind, double x) {
+  switch (kind) {
+  case ActivationKind::Relu:
+    return std::max(x, 0.0);
+  case ActivationKind::Gelu:
+    return x / 2 * (1 + std::erf(x / std::numbers::sqrt2));
+  case ActivationKind::GeluTanh:
+    return x / 2 *
+           (1 + std::tanh(std::sqrt(2 / std::numbers::pi) *
+                          (x + 0.044715 * x * x * x)));
+  case ActivationKind::Silu:
+    return x / (1 + std::exp(-x));
+  }
+  llvm_unreachable("unknown activation");
+}
+
+static LogicalResult verifyEqualShapes(Operation *op, const Array &lhs,
+                                       const Array &rhs) {
+  if (lhs.shape == rhs.shape)
+    return success();
+  return op->emitOpError() << "expects operands of equal shape, but got ["
+                           << ArrayRef(lhs.shape) << "] and ["
+                           << ArrayRef(rhs.shape) << "]";
+}
+
+/// The shape of `input` with another innermost dimension.
+static SmallVector<int64_t> shapeWithLast(const Array &input, int64_t dim) {
+  SmallVector<int64_t> shape(input.shape);
+  shape.back() = dim;
+  return shape;
+}
+
+LogicalResult Frame::run(LinearOp op) {
+  const Array input = array(op.getInput()), weight = array(op.getWeight());
+  int64_t outputs = weight.shape[0];
+  if (failed(verifyEqualDims(op, "input and weight", "inner size K",
+                             input.lastDim(), weight.shape[1])))
+    return failure();
+  std::vector<float> bias;
+  if (op.getBias()) {
+    const Array &values = array(op.getBias());
+    if (failed(verifyEqualDims(op, "weight and bias", "outer size N", outputs,
+                               values.size())))
+      return failure();
+    bias.resize(outputs);
+    values.decodeRow(0, bias);
+  }
+  FailureOr<Array> result =
+      create(op.getResult(), shapeWithLast(input, outputs));
+  if (failed(result))
+    return failure();
+  computeLinear(input, weight, bias, *result);
+  return success();
+}
+
+LogicalResult Frame::run(ActivationOp op) {
+  const Array input = array(op.getInput());
+  FailureOr<Array> result = create(op.getResult(), input.shape);
+  if (failed(result))
+    return failure();
+  for (auto [x, y] : llvm::zip_equal(input.floats(), result->floats()))
+    y = activate(op.getKind(), x);
+  return success();
+}
+
+LogicalResult Frame::run(AddOp op) {
+  const Array lhs = array(op.getLhs()), rhs = array(op.getRhs());
+  if (failed(verifyEqualShapes(op, lhs, rhs)))
+    return failure();
+  FailureOr<Array> result = create(op.getResult(), lhs.shape);
+  if (failed(result))
+    return failure();
+  for (auto [x, y, z] :
+       llvm::zip_equal(lhs.floats(), rhs.floats(), result->floats()))
+    z = x + y;
+  return success();
+}
+
+LogicalResult Frame::run(MulOp op) {
+  const Array lhs = array(op.getLhs()), rhs = array(op.getRhs());
+  if (failed(verifyEqualShapes(op, lhs, rhs)))
+    return failure();
+  FailureOr<Array> result = create(op.getResult(), lhs.shape);
+  if (failed(result))
+    return failure();
+  for (auto [x, y, z] :
+       llvm::zip_equal(lhs.floats(), rhs.floats(), result->floats()))
+    z = x * y;
+  return success();
+}
+
+LogicalResult Frame::run(FfnOp op) {
+  const Array input = array(op.getInput()), up = array(op.getUp()),
+              down = array(op.getDown());
+  int64_t size = input.lastDim(), hidden = up.shape[0];
+  if (failed(verifyEqualDims(op, "input and up", "model size E", size,
+                             up.shape[1])) ||
+      failed(verifyEqualDims(op, "up and down", "feed-forward size F", hidden,
+                             down.shape[1])))
+    return failure();
+  if (op.getGate() && failed(verifyEqualShapes(op, up, array(op.getGate()))))
+    return failure();
+  FailureOr<Array> inner = allocate(op, input.elementType,
+                                    shapeWithLast(input, hidden)),
+                   gate = allocate(op, input.elementType,
+                                   shapeWithLast(input, hidden)),
+                   result = create(op.getResult(),
+                                   shapeWithLast(input, down.shape[0]));
+  if (failed(inner) || failed(gate) || failed(result))
+    return failure();
+
+  computeLinear(input, up, {}, *inner);
+  if (op.getGate())
+    computeLinear(input, array(op.getGate()), {}, *gate);
+  for (auto [x, g] : llvm::zip_equal(inner->floats(), gate->floats()))
+    x = op.getGate() ? activate(op.getKind(), g) * x
+                     : activate(op.getKind(), x);
+  computeLinear(*inner, down, {}, *result);
+  return success();
+}

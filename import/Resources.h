@@ -1,0 +1,28 @@
+//===- Resources.h - Tokenizers and chat templates --------------*- C++ -*-===//
+
+#ifndef TFM_IMPORT_RESOURCES_H
+#define TFM_IMPORT_RESOURCES_H
+
+#include "dialect/TfmDialect.h"
+#include "import/formats/Gguf.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::tfm {
+
+/// Adds `tfm.resource @tokenizer`, and `@chat_template` if the file has one, to
+/// `module`, and gives the number of tokens V. Finds whatever would keep
+/// `readResource` from giving their bytes.
+llvm::Expected<int64_t> importResources(GgufFile &file, ModuleOp module);
+
+/// The bytes of a resource, out of the file that it comes from; reports why
+/// there are none.
+///
+/// | kind | bytes |
+/// |---|---|
+/// | `tokenizer` | as runtime/include/tfm_tokenizer_format.h says |
+/// | `chat_template` | the template's text, UTF-8 |
+FailureOr<std::string> readResource(ResourceOp resource);
+
+} // namespace mlir::tfm
+
+#endif // TFM_IMPORT_RESOURCES_H

@@ -1,0 +1,414 @@
+//===- PlanMemory.cpp - Every temporary's place in one arena --------------===//
+//
+// Expects functions of one block whose tensors come from arguments, loads and
+// launches into `tensor.empty`. Promises buffers: results are arguments, and
+// temporaries views of the arena at offsets that follow from B and S. Reports
+// what it cannot place.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Shapes.h"
+#include "dialect/Weights.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::tfm {
+#define GEN_PASS_DEF_PLANMEMORYPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::tfm
+
+using namespace mlir;
+using namespace mlir::tfm;
+
+/// Temporaries start at multiples of a cache line.
+static constexpr int64_t kAlignment = 64;
+
+namespace {
+/// What the size of a temporary grows with.
+enum class SizeKind { PerRow, PerSample, Fixed };
+constexpr size_t kSizeKinds = 3;
+
+/// A temporary, alive from one operation of the block to another.
+struct Temporary {
+  OpResult value;
+  int64_t first, last;
+  SizeKind kind;
+  int64_t bytes; ///< per unit of `kind`
+  int64_t offset = 0;
+};
+
+/// Rewrites one function.
+class Planner {
+public:
+  Planner(func::FuncOp function)
+      : function(function), block(function.getBody().front()),
+        builder(function.getContext()) {}
+
+  LogicalResult plan(Pass::Statistic &numTemporaries);
+
+private:
+  LogicalResult collect();
+  LogicalResult bindResults();
+  void place();
+  void createArena();
+  LogicalResult rewrite(Operation &op);
+  void rewriteLaunch(LaunchOp launch);
+  void finish();
+
+  std::optional<SizeKind> kindOf(Value size);
+  int64_t lastUse(Value value);
+  Value scaled(Value unit, int64_t factor);
+  Value createView(const Temporary &temporary);
+  MemRefType bufferType(Type tensor);
+
+  func::FuncOp function;
+  Block &block;
+  OpBuilder builder;
+  DenseMap<Operation *, int64_t> positions;
+  SmallVector<Temporary> temporaries;
+  DenseMap<Value, size_t> temporaryOf;
+  std::array<int64_t, kSizeKinds> peak = {};
+  IRMapping buffers;
+  /// What `tfm.name` says of the arguments that are added.
+  SmallVector<Attribute> addedNames;
+  Value arena;
+  /// B · S and B.
+  Value rows, samples;
+  /// Where each kind's part of the arena starts.
+  std::array<Value, kSizeKinds> bases;
+};
+} // namespace
+
+/// True for operations that give another view of their first operand.
+static bool isView(Operation *op) {
+  return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+             tensor::ExtractSliceOp>(op);
+}
+
+MemRefType Planner::bufferType(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+/// Dimension 0 of an argument is B, dimension 1 is S.
+std::optional<SizeKind> Planner::kindOf(Value size) {
+  if (matchPattern(size, m_Constant()))
+    return SizeKind::Fixed;
+  if (auto dim = size.getDefiningOp<tensor::DimOp>())
+    if (isa<BlockArgument>(dim.getSource()))
+      if (std::optional<int64_t> index = dim.getConstantIndex())
+        return *index == 0 ? SizeKind::PerSample : SizeKind::PerRow;
+  if (auto product = size.getDefiningOp<arith::MulIOp>())
+    if (kindOf(product.getLhs()) && kindOf(product.getRhs()))
+      return SizeKind::PerRow;
+  return std::nullopt;
+}
+
+int64_t Planner::lastUse(Value value) {
+  int64_t last = positions.lookup(value.getDefiningOp());
+  for (Operation *user : value.getUsers()) {
+    last = std::max(last, positions.lookup(user));
+    if (isView(user))
+      last = std::max(last, lastUse(user->getResult(0)));
+  }
+  return last;
+}
+
+/// Finds the temporaries: the tensors that launches write.
+LogicalResult Planner::collect() {
+  for (auto [index, op] : llvm::enumerate(block))
+    positions[&op] = index;
+  for (LaunchOp launch : block.getOps<LaunchOp>())
+    for (auto [out, result] :
+         llvm::zip_equal(launch.getOuts(), launch.getResults())) {
+      auto type = dyn_cast<RankedTensorType>(result.getType());
+      if (!type)
+        continue;
+      auto empty = out.getDefiningOp<tensor::EmptyOp>();
+      if (!empty)
+        return launch.emitOpError(
+            "expects to write into an empty tensor, but its destination holds "
+            "a value");
+      Temporary temporary{result, positions[launch], lastUse(result),
+                          SizeKind::Fixed,
+                          (type.getElementTypeBitWidth() + 7) / 8};
+      for (int64_t dim : type.getShape())
+        if (!ShapedType::isDynamic(dim))
+          temporary.bytes *= dim;
+      for (Value size : empty.getDynamicSizes()) {
+        std::optional<SizeKind> kind = kindOf(size);
+        if (!kind)
+          return launch.emitOpError("expects sizes that are products of the "
+                                    "batch and the length, but got ")
+                 << size;
+        temporary.kind = std::min(temporary.kind, *kind);
+      }
+      temporary.bytes = llvm::alignTo(temporary.bytes, kAlignment);
+      temporaryOf[result] = temporaries.size();
+      temporaries.push_back(temporary);
+    }
+  return success();
+}
+
+/// Makes arguments of the results and lets the launches write there.
+LogicalResult Planner::bindResults() {
+  builder.setInsertionPointToStart(&block);
+  auto terminator = cast<func::ReturnOp>(block.getTerminator());
+  for (auto [index, value] : llvm::enumerate(terminator.getOperands())) {
+    if (isa<KvCacheType>(value.getType()))
+      continue;
+    Value buffer =
+        block.addArgument(bufferType(value.getType()), value.getLoc());
+    addedNames.push_back(function.getResultAttr(index, "tfm.name"));
+    Value made = value;
+    while (auto expand = made.getDefiningOp<tensor::ExpandShapeOp>()) {
+      buffer = memref::CollapseShapeOp::create(
+          builder, expand.getLoc(), buffer, expand.getReassociationIndices());
+      made = expand.getSrc();
+    }
+    if (!temporaryOf.contains(made) || buffers.contains(made))
+      return function.emitError("expects result ")
+             << index << " to be written by a launch of its own";
+    buffers.map(made, buffer);
+  }
+  return success();
+}
+
+/// First fit, in the order in which the temporaries come to life.
+void Planner::place() {
+  SmallVector<Temporary *> placed;
+  for (Temporary &temporary : temporaries) {
+    if (buffers.contains(temporary.value))
+      continue;
+    SmallVector<Temporary *> alive;
+    for (Temporary *other : placed)
+      if (other->kind == temporary.kind && other->last >= temporary.first &&
+          other->first <= temporary.last)
+        alive.push_back(other);
+    llvm::sort(alive, [](Temporary *a, Temporary *b) {
+      return a->offset < b->offset;
+    });
+    for (Temporary *other : alive)
+      if (temporary.offset + temporary.bytes > other->offset)
+        temporary.offset =
+            std::max(temporary.offset, other->offset + other->bytes);
+    int64_t &end = peak[static_cast<size_t>(temporary.kind)];
+    end = std::max(end, temporary.offset + temporary.bytes);
+    placed.push_back(&temporary);
+  }
+}
+
+/// `unit` · `factor`.
+Value Planner::scaled(Value unit, int64_t factor) {
+  Location loc = function.getLoc();
+  return arith::MulIOp::create(
+      builder, loc, unit, arith::ConstantIndexOp::create(builder, loc, factor));
+}
+
+void Planner::createArena() {
+  Location loc = function.getLoc();
+  builder.setInsertionPointToStart(&block);
+  arena = block.addArgument(
+      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), loc);
+  addedNames.push_back(builder.getStringAttr("arena"));
+
+  Value first = block.getArgument(0);
+  samples = memref::DimOp::create(builder, loc, first, 0);
+  Value length = memref::DimOp::create(builder, loc, first, 1);
+  rows = arith::MulIOp::create(builder, loc, samples, length);
+  bases[0] = arith::ConstantIndexOp::create(builder, loc, 0);
+  bases[1] = scaled(rows, peak[0]);
+  bases[2] =
+      arith::AddIOp::create(builder, loc, bases[1], scaled(samples, peak[1]));
+}
+
+Value Planner::createView(const Temporary &temporary) {
+  Location loc = temporary.value.getLoc();
+  Value offset;
+  switch (temporary.kind) {
+  case SizeKind::PerRow:
+    offset = scaled(rows, temporary.offset);
+    break;
+  case SizeKind::PerSample:
+    offset = scaled(samples, temporary.offset);
+    break;
+  case SizeKind::Fixed:
+    offset = arith::ConstantIndexOp::create(builder, loc, temporary.offset);
+    break;
+  }
+  Value shift = arith::AddIOp::create(
+      builder, loc, bases[static_cast<size_t>(temporary.kind)], offset);
+  auto launch = cast<LaunchOp>(temporary.value.getOwner());
+  auto empty = launch.getOuts()[temporary.value.getResultNumber()]
+                   .getDefiningOp<tensor::EmptyOp>();
+  return memref::ViewOp::create(builder, loc,
+                                bufferType(temporary.value.getType()), arena,
+                                shift, empty.getDynamicSizes());
+}
+
+void Planner::rewriteLaunch(LaunchOp launch) {
+  SmallVector<Value> inputs, outs;
+  for (Value input : launch.getInputs())
+    inputs.push_back(buffers.lookupOrDefault(input));
+  for (auto [out, result] :
+       llvm::zip_equal(launch.getOuts(), launch.getResults())) {
+    if (isa<KvCacheType>(result.getType())) {
+      outs.push_back(out);
+      continue;
+    }
+    if (!buffers.contains(result))
+      buffers.map(result, createView(temporaries[temporaryOf[result]]));
+    outs.push_back(buffers.lookup(result));
+  }
+  auto planned = LaunchOp::create(builder, launch.getLoc(), launch.getKernel(),
+                                  inputs, outs, launch.getTile());
+  auto next = planned.getResults().begin();
+  for (Value result : launch.getResults())
+    if (isa<KvCacheType>(result.getType()))
+      result.replaceAllUsesWith(*next++);
+}
+
+LogicalResult Planner::rewrite(Operation &op) {
+  builder.setInsertionPoint(&op);
+  Location loc = op.getLoc();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case<tensor::DimOp>([&](auto dim) {
+        dim.getResult().replaceAllUsesWith(
+            memref::DimOp::create(builder, loc,
+                                  buffers.lookupOrDefault(dim.getSource()),
+                                  dim.getIndex())
+                .getResult());
+        return success();
+      })
+      .Case<LoadOp>([&](auto load) {
+        buffers.map(load.getResult(),
+                    LoadOp::create(builder, loc, bufferType(load.getType()),
+                                   load.getWeight())
+                        .getResult());
+        return success();
+      })
+      .Case<CacheLengthsOp>([&](auto lengths) {
+        buffers.map(lengths.getResult(),
+                    CacheLengthsOp::create(builder, loc,
+                                           bufferType(lengths.getType()),
+                                           lengths.getCache())
+                        .getResult());
+        return success();
+      })
+      .Case<tensor::CollapseShapeOp>([&](auto collapse) {
+        buffers.map(collapse.getResult(),
+                    memref::CollapseShapeOp::create(
+                        builder, loc,
+                        buffers.lookupOrDefault(collapse.getSrc()),
+                        collapse.getReassociationIndices())
+                        .getResult());
+        return success();
+      })
+      .Case<tensor::ExpandShapeOp>([&](auto expand) {
+        buffers.map(expand.getResult(),
+                    memref::ExpandShapeOp::create(
+                        builder, loc, bufferType(expand.getType()),
+                        buffers.lookupOrDefault(expand.getSrc()),
+                        expand.getReassociationIndices(),
+                        expand.getMixedOutputShape())
+                        .getResult());
+        return success();
+      })
+      .Case<tensor::ExtractSliceOp>([&](auto slice) {
+        Value source = buffers.lookupOrDefault(slice.getSource());
+        MemRefType type = memref::SubViewOp::inferRankReducedResultType(
+            slice.getType().getShape(), cast<MemRefType>(source.getType()),
+            slice.getMixedOffsets(), slice.getMixedSizes(),
+            slice.getMixedStrides());
+        buffers.map(slice.getResult(),
+                    memref::SubViewOp::create(
+                        builder, loc, type, source, slice.getMixedOffsets(),
+                        slice.getMixedSizes(), slice.getMixedStrides())
+                        .getResult());
+        return success();
+      })
+      .Case<LaunchOp>([&](auto launch) {
+        rewriteLaunch(launch);
+        return success();
+      })
+      .Case<func::ReturnOp>([&](auto) {
+        func::ReturnOp::create(builder, loc);
+        return success();
+      })
+      .Case<tensor::EmptyOp>([&](auto) { return success(); })
+      .Default([&](Operation *op) -> LogicalResult {
+        if (llvm::none_of(op->getOperandTypes(), llvm::IsaPred<TensorType>) &&
+            llvm::none_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
+          return success();
+        return op->emitOpError("expects to be in a kernel: only launches, "
+                               "loads and views of tensors can be planned");
+      });
+}
+
+/// Gives the function its new type, names and formula.
+void Planner::finish() {
+  unsigned known = function.getNumArguments();
+  function.setType(builder.getFunctionType(block.getArgumentTypes(), {}));
+  function.removeResAttrsAttr();
+  SmallVector<Attribute> attributes;
+  if (ArrayAttr present = function.getArgAttrsAttr())
+    attributes.append(present.begin(), present.end());
+  attributes.resize(known, builder.getDictionaryAttr({}));
+  for (Attribute name : addedNames)
+    attributes.push_back(builder.getDictionaryAttr(
+        name ? ArrayRef(builder.getNamedAttr("tfm.name", name))
+             : ArrayRef<NamedAttribute>()));
+  function.setArgAttrsAttr(builder.getArrayAttr(attributes));
+  function->setAttr("tfm.arena", ArenaAttr::get(function.getContext(), peak[0],
+                                                peak[1], peak[2]));
+}
+
+LogicalResult Planner::plan(Pass::Statistic &numTemporaries) {
+  auto first =
+      function.getNumArguments() == 0
+          ? RankedTensorType()
+          : dyn_cast<RankedTensorType>(function.getArgument(0).getType());
+  if (!first || first.getRank() < 2)
+    return function.emitError(
+        "expects a first argument whose leading dimensions are B and S");
+  if (failed(collect()))
+    return failure();
+  SmallVector<Operation *> old;
+  for (Operation &op : block)
+    old.push_back(&op);
+  for (BlockArgument argument : block.getArguments())
+    if (isa<RankedTensorType>(argument.getType()))
+      argument.setType(bufferType(argument.getType()));
+  if (failed(bindResults()))
+    return failure();
+  place();
+  createArena();
+  for (Operation *op : old)
+    if (failed(rewrite(*op)))
+      return failure();
+  for (Operation *op : llvm::reverse(old))
+    if (isa<tensor::DimOp, tensor::EmptyOp, LaunchOp, func::ReturnOp>(op) ||
+        llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
+      op->erase();
+  finish();
+  numTemporaries += temporaries.size();
+  return success();
+}
+
+namespace {
+struct PlanMemoryPass : tfm::impl::PlanMemoryPassBase<PlanMemoryPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+      if (failed(Planner(function).plan(numTemporaries)))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,448 @@
+//===- Main.cpp - The command line of a compiled model --------------------===//
+//
+// Reads options and prompts, calls tfm.h, prints text or JSON. Exit codes:
+// 0 ok, 1 a failure, 2 wrong usage, 130 ended by Ctrl-C.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Bench.h"
+#include "runtime/include/tfm.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+using namespace tfm;
+using Json = nlohmann::ordered_json;
+using Ids = std::vector<int32_t>;
+
+namespace {
+
+enum ExitCode { Ok = 0, Failure = 1, Usage = 2, Interrupted = 130 };
+
+/// Samples that --batch runs side by side.
+constexpr int32_t batchWidth = 8;
+
+struct Options {
+  std::optional<std::string> prompt;
+  int32_t maxNewTokens = 128;
+  tfm_sampling sampling = {0, 0, 1, 1, 0};
+  tfm_session_options session = {};
+  std::string batchFile, idsFile;
+  bool json = false, tokenize = false, score = false;
+  bool bench = false, info = false;
+};
+
+/// Ends the program with a message.
+struct Stop {
+  ExitCode code;
+  std::string message;
+};
+
+[[noreturn]] void fail(const std::string &message) {
+  throw Stop{Failure, message};
+}
+
+void check(int result) {
+  if (result)
+    fail(tfm_error());
+}
+
+/// Standard output. A reader that has gone away ends the program quietly.
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+      std::fflush(stdout) == 0)
+    return;
+  if (errno == EPIPE)
+    throw Stop{Ok, ""};
+  fail(std::string("cannot write the output: ") + std::strerror(errno));
+}
+
+void printJson(const Json &json) {
+  // Bytes that are not UTF-8 cannot stand in JSON.
+  print(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+std::string readAll(std::istream &stream, const std::string &name) {
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (stream.bad())
+    fail(name + ": cannot read");
+  return text;
+}
+
+std::string readFile(const std::string &path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    fail(path + ": " + std::strerror(errno));
+  return readAll(file, path);
+}
+
+struct CloseProgram {
+  void operator()(tfm_program *program) const { tfm_close(program); }
+};
+using Program = std::unique_ptr<tfm_program, CloseProgram>;
+
+//===----------------------------------------------------------------------===//
+// Ctrl-C
+//===----------------------------------------------------------------------===//
+
+std::atomic<tfm_session *> interruptible = nullptr;
+std::atomic<bool> interrupted = false;
+
+void interrupt(int) {
+  interrupted = true;
+  if (tfm_session *session = interruptible)
+    tfm_cancel(session);
+}
+
+/// A session that Ctrl-C cancels.
+class Session {
+public:
+  Session(const Program &program, const tfm_session_options &options) {
+    check(tfm_session_create(program.get(), &options, &session));
+    interruptible = session;
+    if (interrupted) // before there was something to cancel
+      tfm_cancel(session);
+  }
+  ~Session() {
+    interruptible = nullptr;
+    tfm_session_destroy(session);
+  }
+  tfm_session *get() const { return session; }
+
+private:
+  tfm_session *session;
+};
+
+//===----------------------------------------------------------------------===//
+// What can be asked for
+//===----------------------------------------------------------------------===//
+
+Options parse(int argc, char **argv) {
+  Options options;
+  CLI::App app("Continues a text with the language model in this file.\n"
+               "Prints the continuation only; greedy by default. Without TEXT "
+               "standard input\nis the prompt, taken as it is.");
+  app.footer("Example: " + std::string(argv[0]) +
+             " -n 40 --temperature 0.8 \"The capital of France is\"");
+  app.get_formatter()->column_width(24);
+  app.get_formatter()->label("POSITIONALS", "Arguments");
+  auto add = [&](const char *name, auto &value, const char *type,
+                 const char *help) {
+    return app.add_option(name, value, help)->option_text(type);
+  };
+  auto addFlag = [&](const char *name, bool &value, const char *help) {
+    return app.add_flag(name, value, help)->option_text(" ");
+  };
+  constexpr int32_t most = std::numeric_limits<int32_t>::max();
+  add("TEXT", options.prompt, " ", "the prompt");
+  add("-n", options.maxNewTokens, "N", "most new tokens (128)")
+      ->check(CLI::Range(0, most));
+  add("--temperature", options.sampling.temperature, "T",
+      "0: most probable token; else draw (0)");
+  add("--top-k", options.sampling.top_k, "K",
+      "draw from the K best tokens (0: all)");
+  add("--top-p", options.sampling.top_p, "P",
+      "draw from the best tokens that sum to P (1)");
+  add("--repeat-penalty", options.sampling.repeat_penalty, "X",
+      "make tokens seen before less probable (1: no)");
+  add("--seed", options.sampling.seed, "N", "of the draws (0)");
+  add("--ctx", options.session.context, "N",
+      "tokens of prompt and continuation (the model's)")
+      ->check(CLI::Range(1, most));
+  add("--threads", options.session.threads, "N", "threads (one per core)")
+      ->check(CLI::Range(1, most));
+  add("--prefill-chunk", options.session.prefill_chunk, "N",
+      "prompt tokens per step (256)")
+      ->check(CLI::Range(1, most));
+  addFlag("--json", options.json, "print one JSON object");
+  CLI::Option *batch = add("--batch", options.batchFile, "FILE",
+                           "continue each line of FILE; prints JSON lines");
+  CLI::Option *tokenize =
+      addFlag("--tokenize", options.tokenize, "print the prompt's token ids");
+  CLI::Option *score = addFlag("--score", options.score,
+                               "print how probable the prompt's tokens are");
+  add("--ids", options.idsFile, "FILE",
+      "score the token ids in FILE, a JSON array")
+      ->needs(score);
+  CLI::Option *bench =
+      addFlag("--bench", options.bench,
+              "measure prefill of 512 and decode of 128 tokens");
+  CLI::Option *info = addFlag("--info", options.info, "say what this is");
+  app.set_help_flag("-h,--help", "this page");
+  const std::vector<CLI::Option *> modes = {batch, tokenize, score, bench,
+                                            info};
+  for (CLI::Option *mode : modes)
+    for (CLI::Option *other : modes)
+      if (mode != other)
+        mode->excludes(other);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    print(app.help());
+    throw Stop{Ok, ""};
+  } catch (const CLI::ParseError &error) {
+    throw Stop{Usage, error.what()};
+  }
+  return options;
+}
+
+std::string readPrompt(const Options &options) {
+  if (options.prompt)
+    return *options.prompt;
+  if (isatty(STDIN_FILENO))
+    throw Stop{Usage, "expects a prompt, as an argument or on standard input "
+                      "(see --help)"};
+  std::string text = readAll(std::cin, "standard input");
+  if (interrupted)
+    throw Stop{Interrupted, ""};
+  return text;
+}
+
+Ids tokenize(const Program &program, std::string_view text) {
+  Ids ids(text.size() + 1);
+  size_t count;
+  check(tfm_tokenize(program.get(), text.data(), text.size(), ids.data(),
+                     ids.size(), &count));
+  ids.resize(count);
+  return ids;
+}
+
+void runTokenize(const Program &program, const Options &options) {
+  Ids ids = tokenize(program, readPrompt(options));
+  if (options.json)
+    return printJson({{"ids", ids}});
+  std::string line;
+  for (int32_t id : ids)
+    line += (line.empty() ? "" : " ") + std::to_string(id);
+  print(line + "\n");
+}
+
+//===----------------------------------------------------------------------===//
+// Continuing prompts
+//===----------------------------------------------------------------------===//
+
+/// The continuation of a prompt as it comes in.
+struct Continuation {
+  Ids promptIds, newIds;
+  std::string text;
+  std::optional<tfm_stop> stop;
+
+  Json toJson() const {
+    static constexpr const char *stops[] = {"eos", "length", "context",
+                                            "cancelled"};
+    return {{"prompt_ids", promptIds},
+            {"new_ids", newIds},
+            {"text", text},
+            {"stop", stops[*stop]}};
+  }
+};
+
+/// Collects tokens; streams text, or prints JSON in the prompts' order.
+struct Writer {
+  bool stream;
+  std::vector<Continuation> continuations;
+  size_t printed = 0;
+  std::optional<Stop> failure; ///< nothing is thrown through the C functions
+
+  void add(const tfm_token &token) {
+    Continuation &continuation = continuations[token.prompt];
+    if (token.id >= 0)
+      continuation.newIds.push_back(token.id);
+    continuation.text.append(token.text, token.bytes);
+    if (token.finished)
+      continuation.stop = token.stop;
+    if (stream)
+      return print({token.text, token.bytes});
+    for (; printed < continuations.size() && continuations[printed].stop;
+         ++printed)
+      printJson(continuations[printed].toJson());
+  }
+
+  static int callback(void *user, const tfm_token *token) {
+    Writer &writer = *static_cast<Writer *>(user);
+    if (!writer.failure) {
+      try {
+        writer.add(*token);
+      } catch (const Stop &stop) {
+        writer.failure = stop;
+      }
+    }
+    return writer.failure.has_value();
+  }
+};
+
+void generate(const Program &program, const Options &options,
+              const std::vector<std::string> &texts, bool stream) {
+  Writer writer = {stream, {}, 0, {}};
+  std::vector<tfm_prompt> prompts;
+  writer.continuations.resize(texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    Ids &ids = writer.continuations[i].promptIds;
+    ids = tokenize(program, texts[i]);
+    prompts.push_back({ids.data(), ids.size()});
+  }
+  tfm_session_options sessionOptions = options.session;
+  sessionOptions.batch =
+      std::min(batchWidth, static_cast<int32_t>(prompts.size()));
+  Session session(program, sessionOptions);
+  check(tfm_generate(session.get(), prompts.data(), prompts.size(),
+                     options.maxNewTokens, &options.sampling, Writer::callback,
+                     &writer));
+  if (writer.failure)
+    throw *writer.failure;
+  if (!stream)
+    return;
+  print("\n");
+  if (writer.continuations[0].stop == TFM_STOP_CONTEXT)
+    std::fputs("note: the context is full (see --ctx)\n", stderr);
+}
+
+void runBatch(const Program &program, const Options &options) {
+  std::vector<std::string> lines;
+  std::istringstream file(readFile(options.batchFile));
+  for (std::string line; std::getline(file, line);)
+    lines.push_back(line);
+  if (!lines.empty())
+    generate(program, options, lines, false);
+}
+
+//===----------------------------------------------------------------------===//
+// Measuring
+//===----------------------------------------------------------------------===//
+
+void runScore(const Program &program, const Options &options) {
+  Ids ids;
+  if (options.idsFile.empty()) {
+    ids = tokenize(program, readPrompt(options));
+  } else {
+    Json json = Json::parse(readFile(options.idsFile), nullptr, false);
+    if (!json.is_array() ||
+        !std::all_of(json.begin(), json.end(), [](const Json &id) {
+          return id.is_number_integer() && id >= INT32_MIN && id <= INT32_MAX;
+        }))
+      fail(options.idsFile + ": expects a JSON array of token ids");
+    ids = json.get<Ids>();
+  }
+  if (ids.empty())
+    fail("expects at least 1 token to score, but got none");
+  Session session(program, options.session);
+  std::vector<double> logprobs(ids.size() - 1);
+  Ids argmax(ids.size());
+  check(tfm_score(session.get(), 0, ids.data(), ids.size(), logprobs.data(),
+                  argmax.data()));
+  if (options.json)
+    return printJson(
+        {{"ids", ids}, {"logprobs", logprobs}, {"argmax", argmax}});
+  double sum = 0;
+  for (double logprob : logprobs)
+    sum -= logprob;
+  double mean = logprobs.empty() ? 0 : sum / double(logprobs.size());
+  char line[160];
+  std::snprintf(line, sizeof line,
+                "tokens %zu, mean negative log-likelihood %.4f, perplexity "
+                "%.2f\n",
+                ids.size(), mean, std::exp(mean));
+  print(line);
+}
+
+void runBench(const Program &program, const Options &options) {
+  tfm_info info;
+  tfm_get_info(program.get(), &info);
+  BenchResult result;
+  if (Error error = tfm::runBench(program.get(), options.session, result))
+    fail(error.message());
+  double gigabytes = result.readBytesPerSecond / 1e9;
+  double gigaflops = result.flopsPerSecond / 1e9;
+  if (options.json)
+    return printJson({{"prefill_tokens_per_s", result.prefillTokensPerSecond},
+                      {"decode_tokens_per_s", result.decodeTokensPerSecond},
+                      {"bytes_per_token", info.weight_bytes},
+                      {"read_gb_per_s_limit", gigabytes},
+                      {"peak_gflops", gigaflops},
+                      {"threads", result.threads},
+                      {"isa", info.isa}});
+  double read = result.decodeTokensPerSecond * double(info.weight_bytes) / 1e9;
+  char text[512];
+  std::snprintf(text, sizeof text,
+                "prefill %d tokens: %.1f tokens/s\n"
+                "decode %d tokens: %.1f tokens/s, reading %.1f MB of weights "
+                "each: %.1f GB/s\n"
+                "limits of %d threads: %.1f GB/s read, %.0f GFLOP/s (%s)\n",
+                benchPrefillTokens, result.prefillTokensPerSecond,
+                benchDecodeTokens, result.decodeTokensPerSecond,
+                double(info.weight_bytes) / 1e6, read, result.threads,
+                gigabytes, gigaflops, info.isa);
+  print(text);
+}
+
+void runInfo(const Program &program) {
+  tfm_info info;
+  tfm_get_info(program.get(), &info);
+  char text[1024];
+  std::snprintf(text, sizeof text,
+                "%s (%s), compiled by %s\n"
+                "context %d tokens, vocabulary %d, weights %.1f MB\n"
+                "running on %s\n",
+                info.name, info.architecture, info.compiler, info.context,
+                info.vocabulary, double(info.weight_bytes) / 1e6, info.isa);
+  print(text);
+  print(info.summary);
+}
+
+void run(int argc, char **argv) {
+  Options options = parse(argc, argv);
+  tfm_program *opened;
+  check(tfm_open(&opened));
+  Program program(opened);
+  if (options.info)
+    runInfo(program);
+  else if (options.bench)
+    runBench(program, options);
+  else if (options.tokenize)
+    runTokenize(program, options);
+  else if (options.score)
+    runScore(program, options);
+  else if (!options.batchFile.empty())
+    runBatch(program, options);
+  else
+    generate(program, options, {readPrompt(options)}, !options.json);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  struct sigaction action = {};
+  action.sa_handler = interrupt;
+  action.sa_flags = SA_RESETHAND; // a second Ctrl-C ends the program at once
+  sigaction(SIGINT, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN); // seen as a failed write
+  try {
+    run(argc, argv);
+  } catch (const Stop &stop) {
+    if (!interrupted && !stop.message.empty())
+      std::fprintf(stderr, "error: %s\n", stop.message.c_str());
+    if (!interrupted)
+      return stop.code;
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return Failure;
+  }
+  return interrupted ? Interrupted : Ok;
+}

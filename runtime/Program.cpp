@@ -1,0 +1,89 @@
+//===- Program.cpp - An opened model --------------------------------------===//
+//
+// See Program.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Program.h"
+#include "runtime/Cpu.h"
+#include "runtime/Pool.h"
+#include "runtime/Weights.h"
+
+#include <span>
+
+using namespace tfm;
+
+Error Program::open(const tfm_model &model) {
+  descriptor = &model;
+  if (model.abi_version != TFM_ABI_VERSION)
+    return "expects a model for version " + std::to_string(TFM_ABI_VERSION) +
+           " of the runtime, but got version " +
+           std::to_string(model.abi_version);
+  if (Error error = chooseTarget())
+    return error;
+  for (const tfm_entry_point &entry :
+       std::span(model.entry_points, model.entry_point_count))
+    if (Error error = checkEntryPoint(entry))
+      return error;
+  if (Error error = mapWeights(findLoadedFile(&model), model.weight_section,
+                               model.weight_bytes, weightPages))
+    return error;
+  for (const tfm_resource &resource :
+       std::span(model.resources, model.resource_count))
+    if (std::string_view(resource.kind) == "tokenizer")
+      return textTokenizer.create(resource.data, resource.bytes,
+                                  model.vocabulary);
+  return std::string("the model has no tokenizer");
+}
+
+Error Program::chooseTarget() {
+  uint32_t features = detectCpuFeatures();
+  std::string needs;
+  for (const tfm_target &target :
+       std::span(descriptor->targets, descriptor->target_count)) {
+    if ((target.features & ~features) == 0) {
+      chosen = &target;
+      return {};
+    }
+    needs += (needs.empty() ? "" : ", or ") + std::string(target.name) + " (" +
+             describeCpuFeatures(target.features) + ")";
+  }
+  std::string has = describeCpuFeatures(features);
+  return "the model was compiled for " + needs + ", but this processor has " +
+         (has.empty() ? "none of it" : "only " + has);
+}
+
+/// The runtime calls entry points by the names of their arguments.
+Error Program::checkEntryPoint(const tfm_entry_point &entry) const {
+  std::string name = "entry point '" + std::string(entry.name) + "'";
+  if (entry.argument_count > Region::maxArguments)
+    return name + " expects at most " + std::to_string(Region::maxArguments) +
+           " arguments, but got " + std::to_string(entry.argument_count);
+  auto is = [](const tfm_argument &argument, std::string_view name,
+               tfm_role role, tfm_element element) {
+    return argument.name == name && argument.role == role &&
+           (role == TFM_ROLE_CACHE || argument.element == element);
+  };
+  for (const tfm_argument &argument :
+       std::span(entry.arguments, entry.argument_count))
+    if (!is(argument, "tokens", TFM_ROLE_INPUT, TFM_ELEMENT_I32) &&
+        !is(argument, "cache", TFM_ROLE_CACHE, TFM_ELEMENT_F32) &&
+        !is(argument, "logits", TFM_ROLE_OUTPUT, TFM_ELEMENT_F32))
+      return name + " has an argument '" + argument.name +
+             "' that the runtime cannot give it";
+  return {};
+}
+
+const tfm_entry_point *Program::findEntryPoint(std::string_view name) const {
+  for (const tfm_entry_point &entry :
+       std::span(descriptor->entry_points, descriptor->entry_point_count))
+    if (entry.name == name)
+      return &entry;
+  return nullptr;
+}
+
+Error Program::encode(std::string_view text, std::vector<int32_t> &ids) const {
+  if (descriptor->add_bos && descriptor->bos_token >= 0)
+    ids.push_back(descriptor->bos_token);
+  return textTokenizer.encode(text, ids);
+}

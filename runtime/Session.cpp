@@ -1,0 +1,265 @@
+//===- Session.cpp - A cache and the threads that fill it -----------------===//
+//
+// See Session.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Session.h"
+#include "runtime/Cpu.h"
+#include "runtime/Sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <initializer_list>
+
+using namespace tfm;
+
+/// The most tokens that `score` runs at a time: it keeps the logits of all.
+static constexpr int32_t maxScoreChunk = 64;
+static constexpr int32_t defaultPrefillChunk = 256;
+
+static int64_t elementBytes(int32_t element) {
+  return element == TFM_ELEMENT_F16 ? 2 : 4;
+}
+
+/// UINT64_MAX, which no allocation survives, if the product is too large.
+static uint64_t multiply(std::initializer_list<int64_t> factors) {
+  uint64_t product = 1;
+  for (int64_t factor : factors)
+    if (__builtin_mul_overflow(product, static_cast<uint64_t>(factor),
+                               &product))
+      return UINT64_MAX;
+  return product;
+}
+
+static Error checkRange(const char *what, int32_t value, int32_t most) {
+  if (value >= 1 && value <= most)
+    return {};
+  return "expects " + std::string(what) + " from 1 to " + std::to_string(most) +
+         ", but got " + std::to_string(value);
+}
+
+Error Session::create(const tfm_session_options &options) {
+  auto orDefault = [](int32_t value, int32_t standard) {
+    return value == 0 ? standard : value;
+  };
+  int32_t batch = orDefault(options.batch, 1);
+  int32_t threads = orDefault(options.threads, countUsableCores());
+  contextTokens = orDefault(options.context, program.model().context);
+  prefillChunk = orDefault(options.prefill_chunk, defaultPrefillChunk);
+  if (Error error = checkRange("a batch", batch, 4096))
+    return error;
+  if (Error error =
+          checkRange("a context", contextTokens, program.model().context))
+    return error;
+  if (Error error = checkRange("a number of threads", threads, 1024))
+    return error;
+  if (Error error = checkRange("a prefill chunk", prefillChunk, 1 << 16))
+    return error;
+  prefillChunk = std::min(prefillChunk, contextTokens);
+  lengths.assign(batch, 0);
+  if (Error error = allocate())
+    return error;
+  pool.emplace(threads);
+  return {};
+}
+
+Error Session::allocate() {
+  const tfm_cache_shape &shape = program.model().cache;
+  int64_t capacity = batch();
+  int64_t positions = (int64_t(contextTokens) + TFM_CACHE_TILE - 1) /
+                      TFM_CACHE_TILE * TFM_CACHE_TILE;
+  int64_t perHead = positions * elementBytes(shape.element);
+  if (Error error =
+          Mapping::allocate(multiply({shape.layers, capacity, shape.heads,
+                                      perHead, shape.key_size}),
+                            PageSize::Small, "the cache", keys))
+    return error;
+  if (Error error =
+          Mapping::allocate(multiply({shape.layers, capacity, shape.heads,
+                                      perHead, shape.value_size}),
+                            PageSize::Small, "the cache", values))
+    return error;
+  for (int32_t sample = 0; sample < batch(); ++sample) {
+    int64_t heads = int64_t(sample) * shape.heads * perHead;
+    views.push_back({keys.data() + heads * shape.key_size,
+                     values.data() + heads * shape.value_size,
+                     lengths.data() + sample, capacity, positions});
+  }
+
+  uint64_t arenaBytes = 0;
+  auto reserve = [&](const char *name, int64_t batch, int64_t length) {
+    if (const tfm_entry_point *entry = program.findEntryPoint(name))
+      arenaBytes = std::max<uint64_t>(
+          arenaBytes, entry->arena_per_row * batch * length +
+                          entry->arena_per_sample * batch + entry->arena_fixed);
+  };
+  reserve("prefill", 1, prefillChunk);
+  reserve("decode", batch(), 1);
+  reserve("score", 1, scoreChunk());
+  return Mapping::allocate(arenaBytes, PageSize::Huge, "the arena", arena);
+}
+
+Error Session::checkSample(int32_t sample) const {
+  if (sample >= 0 && sample < batch())
+    return {};
+  return "expects a sample below " + std::to_string(batch()) + ", but got " +
+         std::to_string(sample);
+}
+
+Error Session::checkTokens(int64_t held, std::span<const int32_t> ids) const {
+  if (ids.empty())
+    return std::string("expects at least 1 token, but got none");
+  uint64_t total = static_cast<uint64_t>(held) + ids.size();
+  if (total > static_cast<uint64_t>(contextTokens))
+    return "expects at most " + std::to_string(contextTokens) +
+           " tokens, the context, but got " + std::to_string(total);
+  for (int32_t id : ids)
+    if (id < 0 || id >= program.model().vocabulary)
+      return "expects token ids from 0 to " +
+             std::to_string(program.model().vocabulary - 1) + ", but got " +
+             std::to_string(id);
+  return {};
+}
+
+Error Session::checkPrompt(std::span<const int32_t> ids) const {
+  return checkTokens(0, ids);
+}
+
+/// Runs entry point `name` on the samples `sample` .. `sample` + `batch` - 1,
+/// each with ids.size() / batch new tokens.
+Error Session::call(const char *name, int32_t sample, int64_t batch,
+                    std::span<const int32_t> ids, float *logits) {
+  const tfm_entry_point *entry = program.findEntryPoint(name);
+  if (!entry)
+    return "the model has no entry point '" + std::string(name) + "'";
+  if (cancelled())
+    return std::string("cancelled");
+  std::array<void *, Region::maxArguments> arguments;
+  for (int32_t i = 0; i < entry->argument_count; ++i) {
+    switch (entry->arguments[i].role) {
+    case TFM_ROLE_INPUT:
+      arguments[i] = const_cast<int32_t *>(ids.data());
+      break;
+    case TFM_ROLE_CACHE:
+      arguments[i] = &views[sample];
+      break;
+    case TFM_ROLE_OUTPUT:
+      arguments[i] = logits;
+      break;
+    }
+  }
+  tfm_call call = {batch,
+                   static_cast<int64_t>(ids.size()) / batch,
+                   arguments.data(),
+                   arena.data(),
+                   program.weights(),
+                   program.target().kernels};
+  if (int32_t code = pool->run(*entry, call))
+    return "a kernel of '" + std::string(name) + "' failed with code " +
+           std::to_string(code);
+  return {};
+}
+
+Error Session::prefill(int32_t sample, std::span<const int32_t> ids,
+                       float *logits) {
+  if (Error error = checkSample(sample))
+    return error;
+  if (Error error = checkTokens(lengths[sample], ids))
+    return error;
+  while (!ids.empty()) {
+    size_t chunk = std::min<size_t>(ids.size(), prefillChunk);
+    if (Error error = call("prefill", sample, 1, ids.first(chunk), logits))
+      return error;
+    ids = ids.subspan(chunk);
+  }
+  return {};
+}
+
+Error Session::decode(std::span<const int32_t> ids, float *logits) {
+  if (Error error = checkSample(static_cast<int32_t>(ids.size()) - 1))
+    return error;
+  for (size_t i = 0; i < ids.size(); ++i)
+    if (Error error = checkTokens(lengths[i], ids.subspan(i, 1)))
+      return error;
+  return call("decode", 0, static_cast<int64_t>(ids.size()), ids, logits);
+}
+
+/// log softmax(logits)[id].
+static double logProbability(std::span<const float> logits, int32_t id) {
+  double largest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (float logit : logits)
+    sum += std::exp(logit - largest);
+  return logits[id] - largest - std::log(sum);
+}
+
+int32_t Session::scoreChunk() const {
+  return std::min(prefillChunk, maxScoreChunk);
+}
+
+Error Session::score(int32_t sample, std::span<const int32_t> ids,
+                     double *logprobs, int32_t *argmax) {
+  if (Error error = checkSample(sample))
+    return error;
+  if (Error error = checkTokens(lengths[sample], ids))
+    return error;
+  size_t vocabulary = static_cast<size_t>(program.model().vocabulary);
+  if (!scoreLogits.data())
+    if (Error error =
+            Mapping::allocate(scoreChunk() * vocabulary * sizeof(float),
+                              PageSize::Huge, "logits", scoreLogits))
+      return error;
+  float *logits = reinterpret_cast<float *>(scoreLogits.data());
+  for (size_t start = 0; start < ids.size(); start += scoreChunk()) {
+    size_t chunk = std::min<size_t>(ids.size() - start, scoreChunk());
+    if (Error error =
+            call("score", sample, 1, ids.subspan(start, chunk), logits))
+      return error;
+    for (size_t i = 0; i < chunk; ++i) {
+      std::span row(logits + i * vocabulary, vocabulary);
+      size_t token = start + i;
+      argmax[token] = findLargest(row);
+      if (token + 1 < ids.size())
+        logprobs[token] = logProbability(row, ids[token + 1]);
+    }
+  }
+  return {};
+}
+
+Error Session::reset(int32_t sample) {
+  if (Error error = checkSample(sample))
+    return error;
+  lengths[sample] = 0;
+  return {};
+}
+
+/// Copies the used part of each head of one sample's `kind` to another's.
+/// `perPosition`: bytes of one position of one head.
+static void copyHeads(char *from, char *to, const tfm_cache_shape &shape,
+                      int64_t capacity, int64_t positions, int64_t used,
+                      int64_t perPosition) {
+  int64_t head = positions * perPosition;
+  for (int64_t layer = 0; layer < shape.layers; ++layer)
+    for (int64_t i = 0; i < shape.heads; ++i) {
+      int64_t offset = (layer * capacity * shape.heads + i) * head;
+      std::memcpy(to + offset, from + offset, used * perPosition);
+    }
+}
+
+void Session::copy(int32_t from, int32_t to) {
+  const tfm_cache_shape &shape = program.model().cache;
+  const tfm_cache &source = views[from], &target = views[to];
+  int64_t element = elementBytes(shape.element);
+  // Keys lie in whole tiles, so the last one goes along whole.
+  int64_t used = (int64_t(lengths[from]) + TFM_CACHE_TILE - 1) /
+                 TFM_CACHE_TILE * TFM_CACHE_TILE;
+  copyHeads(static_cast<char *>(source.keys), static_cast<char *>(target.keys),
+            shape, source.capacity, source.context, used,
+            element * shape.key_size);
+  copyHeads(static_cast<char *>(source.values),
+            static_cast<char *>(target.values), shape, source.capacity,
+            source.context, used, element * shape.value_size);
+  lengths[to] = lengths[from];
+}

@@ -1,0 +1,49 @@
+# The suite that lit runs: test files with RUN lines, in the folders of the
+# rooms that they test.
+
+import os
+
+import lit.formats
+
+config.name = "TFM"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["data"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.build_root, "test")
+
+tools = os.path.join(config.build_root, "bin")
+config.environment["PATH"] = os.pathsep.join(
+    [tools, config.llvm_tools, config.environment["PATH"]]
+)
+# Caches of what is tested belong to the build.
+config.environment["XDG_CACHE_HOME"] = os.path.join(config.build_root, "cache")
+# Says what FileCheck was looking at when it fails, and lets no variable leak
+# from one function of a test to the next.
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope --dump-input=fail"
+
+model = os.path.join(
+    config.source_root, "models", "smollm2-135m-instruct-q4_1.gguf"
+)
+config.substitutions += [
+    ("%python", '"%s"' % config.python),
+    ("%check-sources", '"%s" "%s"' % (
+        config.python,
+        os.path.join(config.test_source_root, "lint", "check_sources.py"))),
+    ("%source-root", config.source_root),
+]
+
+# What a test may ask for by REQUIRES.
+if os.path.exists(model):
+    config.available_features.add("model-smollm2")
+with open("/proc/cpuinfo") as file:
+    flags = next(
+        (line.split() for line in file if line.startswith("flags")), []
+    )
+for feature, needed in {
+    "avx2": {"avx2", "fma", "f16c"},
+    "avx512": {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"},
+    "avx512-vnni": {"avx512_vnni"},
+}.items():
+    if needed <= set(flags):
+        config.available_features.add(feature)
