@@ -19,6 +19,8 @@ find_package(PkgConfig REQUIRED)
 
 # Warnings for our own code, wherever it runs.
 add_library(tfm_warnings INTERFACE)
+target_compile_definitions(tfm_warnings INTERFACE
+  TFM_VERSION="${PROJECT_VERSION}")
 target_compile_options(tfm_warnings INTERFACE
   -Wall -Wextra -Wno-unused-parameter -Wimplicit-fallthrough)
 

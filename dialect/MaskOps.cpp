@@ -6,11 +6,13 @@
 using namespace mlir;
 using namespace mlir::tfm;
 
-/// The value of an index if it is a constant, else a dynamic dimension.
+/// The value of an index if it is a length that is known, else a dynamic
+/// dimension.
 static int64_t constantDim(Value index) {
   APInt value;
-  return matchPattern(index, m_ConstantInt(&value)) ? value.getSExtValue()
-                                                    : ShapedType::kDynamic;
+  if (!matchPattern(index, m_ConstantInt(&value)) || value.isNegative())
+    return ShapedType::kDynamic;
+  return value.getSExtValue();
 }
 
 LogicalResult CausalMaskOp::inferReturnTypes(MLIRContext *context,

@@ -16,6 +16,7 @@
 
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -296,6 +297,14 @@ Value Outliner::dimOf(Value value, int64_t dim) {
       .Case<MixOp>([&](auto op) { return dimOf(op.getProbabilities(), dim); })
       .Case<CausalMaskOp>(
           [&](auto op) { return dim == 2 ? op.getQueries() : op.getKeys(); })
+      .Case<tensor::ExtractSliceOp>([&](auto op) -> Value {
+        llvm::SmallBitVector dropped = op.getDroppedDims();
+        SmallVector<OpFoldResult> kept;
+        for (auto [i, size] : llvm::enumerate(op.getMixedSizes()))
+          if (!dropped.test(i))
+            kept.push_back(size);
+        return getValueOrCreateConstantIndexOp(builder, loc, kept[dim]);
+      })
       .Default([&](Operation *) -> Value {
         return tensor::DimOp::create(builder, loc, value, dim);
       });

@@ -144,8 +144,8 @@ def PackWeightsPass : Pass<"tfm-pack-weights", "::mlir::ModuleOp"> {
 def PlanMemoryPass : Pass<"tfm-plan-memory", "::mlir::ModuleOp"> {
   let summary = "gives every temporary its place in one arena";
   let description = [{
-    Before: functions of `launch` on tensors. After: buffers. Results become
-    trailing arguments, and every temporary is a view of the last argument, the
+    Before: functions of `launch` on tensors. After: buffers. Results other than
+    caches become trailing arguments, and every temporary is a view of the last argument, the
     arena. A temporary's size is c · B · S, c · B or c bytes; those of one kind
     share a part of the arena, and two of them share bytes only if no launch
     needs both. `tfm.arena` on the function is the size of the whole as a

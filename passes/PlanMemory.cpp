@@ -1,8 +1,9 @@
 //===- PlanMemory.cpp - Every temporary's place in one arena --------------===//
 //
 // Expects functions of one block whose tensors come from arguments, loads and
-// launches into `tensor.empty`. Promises buffers: results are arguments, and
-// temporaries views of the arena at offsets that follow from B and S. Reports
+// launches into `tensor.empty`. Promises buffers: results are arguments (but for
+// the cache, which is still returned, so that its updates are), and temporaries
+// views of the arena at offsets that follow from B and S. Reports
 // what it cannot place.
 //
 //===----------------------------------------------------------------------===//
@@ -337,8 +338,11 @@ LogicalResult Planner::rewrite(Operation &op) {
         rewriteLaunch(launch);
         return success();
       })
-      .Case<func::ReturnOp>([&](auto) {
-        func::ReturnOp::create(builder, loc);
+      .Case<func::ReturnOp>([&](auto terminator) {
+        SmallVector<Value> caches = llvm::filter_to_vector(
+            terminator.getOperands(),
+            [](Value value) { return isa<KvCacheType>(value.getType()); });
+        func::ReturnOp::create(builder, loc, caches);
         return success();
       })
       .Case<tensor::EmptyOp>([&](auto) { return success(); })
@@ -354,8 +358,10 @@ LogicalResult Planner::rewrite(Operation &op) {
 /// Gives the function its new type, names and formula.
 void Planner::finish() {
   unsigned known = function.getNumArguments();
-  function.setType(builder.getFunctionType(block.getArgumentTypes(), {}));
   function.removeResAttrsAttr();
+  function.setType(
+      builder.getFunctionType(block.getArgumentTypes(),
+                              block.getTerminator()->getOperandTypes()));
   SmallVector<Attribute> attributes;
   if (ArrayAttr present = function.getArgAttrsAttr())
     attributes.append(present.begin(), present.end());

@@ -46,9 +46,10 @@ void KernelEmitter::emit(ScoresOp op) {
   Var t("t"), s("s"), h("h"), b("b");
   RDom d(0, size, "d");
   result(t, s, h, b) = 0.0f;
-  result(t, s, h, b) += query.func(d, s, h, b) *
-                        key.func(d, t, groupOf(h, op.getQuery(), op.getKey()), b);
-  reductions.push_back(result);
+  result(t, s, h, b) +=
+      query.func(d, s, h, b) *
+      key.func(d, t, groupOf(h, op.getQuery(), op.getKey()), b);
+  intermediates.push_back({result, {}});
   set(op.getResult(), result,
       {key.extents[1], query.extents[1], query.extents[2], query.extents[3]});
 }
@@ -82,9 +83,9 @@ void KernelEmitter::emit(SoftmaxOp op) {
       isSeen(x), Halide::exp(Halide::min(x - largest(row), 0.0f)), 0.0f);
   total(row) = 0.0f;
   total(row) += weight(at(key));
-  result(vars) = Halide::select(total(row) > 0.0f, weight(vars) / total(row),
-                                0.0f);
-  reductions.insert(reductions.end(), {largest, total});
+  result(vars) =
+      Halide::select(total(row) > 0.0f, weight(vars) / total(row), 0.0f);
+  intermediates.insert(intermediates.end(), {{largest, {}}, {total, {}}});
   set(op.getResult(), result, input.extents);
 }
 
@@ -98,7 +99,7 @@ void KernelEmitter::emit(MixOp op) {
   result(d, s, h, b) = 0.0f;
   result(d, s, h, b) +=
       probabilities.func(key, s, h, b) * value.func(d, key, group, b);
-  reductions.push_back(result);
+  intermediates.push_back({result, {}});
   set(op.getResult(), result,
       {value.extents[0], probabilities.extents[1], probabilities.extents[2],
        probabilities.extents[3]});
@@ -158,7 +159,9 @@ void KernelEmitter::emitAttention(Value result,
   RDom each(0, kTile / kLanes, 0, operands.tiles, "each");
   each.where(each.y * kTile < end);
   // Says again what the predicate says, for the bounds of what is computed.
-  auto inSight = [=](Expr tile) { return Halide::clamp(tile, 0, (end - 1) / kTile); };
+  auto inSight = [=](Expr tile) {
+    return Halide::clamp(tile, 0, (end - 1) / kTile);
+  };
   auto reduceLanes = [&](Func lanes, Expr (*combine)(Expr, Expr)) {
     auto at = [&](int i) { return Expr(lanes(i, q, j, g, n, b)); };
     Expr halves[4];
@@ -168,11 +171,12 @@ void KernelEmitter::emitAttention(Value result,
                    combine(halves[1], halves[3]));
   };
 
-  Func largestLanes(uniqueName("largest_lanes")), largest(uniqueName("largest"));
+  Func largestLanes(uniqueName("largest_lanes")),
+      largest(uniqueName("largest"));
   largestLanes(lane, q, j, g, n, b) = kMasked;
-  largestLanes(lane, q, j, g, n, b) =
-      Halide::max(largestLanes(lane, q, j, g, n, b),
-                  score(kLanes * each.x + lane, q, j, inSight(each.y), g, n, b));
+  largestLanes(lane, q, j, g, n, b) = Halide::max(
+      largestLanes(lane, q, j, g, n, b),
+      score(kLanes * each.x + lane, q, j, inSight(each.y), g, n, b));
   largest(q, j, g, n, b) = reduceLanes(
       largestLanes, [](Expr a, Expr b) { return Halide::max(a, b); });
 
@@ -312,6 +316,6 @@ void KernelEmitter::emit(CacheAppendOp op) {
   values(d, t, g, b) = Halide::undef(element);
   values(ofValue.x, length + ofValue.y, g, b) =
       Halide::cast(element, value.func(ofValue.x, ofValue.y, g, b));
-  appends.push_back({keys, values, ofKey.x, ofKey.y, ofValue.x,
+  appends.push_back({op.getResult(), keys, values, ofKey.x, ofKey.y, ofValue.x,
                      type.getValueSize()});
 }

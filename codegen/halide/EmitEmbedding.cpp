@@ -11,7 +11,7 @@ using Halide::Var;
 
 void KernelEmitter::emit(EmbedOp op) {
   const Tensor &tokens = get(op.getTokens());
-  const PackedMatrix &table = matrices.find(op.getTable())->second;
+  Matrix table = getMatrix(op.getTable());
   Func result(uniqueName("embed"));
   Var e("e");
   std::vector<Var> at;
@@ -19,9 +19,10 @@ void KernelEmitter::emit(EmbedOp op) {
     at.emplace_back("r" + std::to_string(i));
   std::vector<Var> vars = at;
   vars.insert(vars.begin(), e);
-  result(vars) = table.at(Halide::unsafe_promise_clamped(
-                              tokens.func(at), 0, int(table.type.getDimSize(0)) - 1),
-                          e);
+  result(vars) =
+      table.at(Halide::unsafe_promise_clamped(
+                   tokens.func(at), 0, int(table.type.getDimSize(0)) - 1),
+               e);
   std::vector<Expr> extents = tokens.extents;
   extents.insert(extents.begin(), int(table.type.getDimSize(1)));
   set(op.getResult(), result, extents);
@@ -32,9 +33,9 @@ void KernelEmitter::emit(EmbedOp op) {
 /// products are exact, and the polynomials of Cephes (sinf.c).
 static std::pair<Expr, Expr> turn(Expr angle) {
   Expr quarter = Halide::round(angle * float(2 / M_PI));
-  Expr x = Halide::strict_float(((angle - quarter * 1.5703125f) -
-                                 quarter * 4.837512969970703125e-4f) -
-                                quarter * 7.549789948768648e-8f);
+  Expr x = Halide::strict_float(
+      ((angle - quarter * 1.5703125f) - quarter * 4.837512969970703125e-4f) -
+      quarter * 7.549789948768648e-8f);
   Expr z = x * x;
   Expr sine = x + x * z *
                       (-1.6666654611e-1f +

@@ -27,20 +27,38 @@ static Expr nibble(Expr byte, Expr i) {
                         byte >> Halide::cast<uint8_t>(4));
 }
 
-Expr PackedMatrix::at(Expr n, Expr k) const {
-  if (!isBlocked())
-    return Halide::cast<float>(parts[0](n % kPanel, k, n / kPanel));
+/// An element of a plain matrix; bf16 comes as its bits.
+static Expr toFloat(Expr element) {
+  if (element.type() == Halide::UInt(16))
+    return Halide::reinterpret<float>(Halide::cast<uint32_t>(element) << 16);
+  return Halide::cast<float>(element);
+}
+
+Expr Matrix::at(Expr n, Expr k) const {
+  if (!isPacked)
+    return toFloat(parts[0](k, Halide::min(n, int(type.getDimSize(0)) - 1)));
+  auto block = dyn_cast<BlockType>(type.getElementType());
+  if (!block)
+    return toFloat(parts[0](n % kPanel, k, n / kPanel));
   Expr row = n % kGroup, group = n / kGroup % 4, tile = n / 32;
-  Expr block = k / kBlock, i = k % kBlock;
-  Expr scale = Halide::cast<float>(parts[1](row, group, block, tile));
-  if (getFormat() == BlockFormat::Q8_0)
-    return scale *
-           Halide::cast<float>(parts[0](4 * row + i % 4, i / 4, group, block, tile));
-  Expr byte = parts[0](4 * row + i % 4, i % 16 / 4, group, block, tile);
+  Expr b = k / kBlock, i = k % kBlock;
+  Expr scale = Halide::cast<float>(parts[1](row, group, b, tile));
+  if (block.getFormat() == BlockFormat::Q8_0)
+    return scale * Halide::cast<float>(
+                       parts[0](4 * row + i % 4, i / 4, group, b, tile));
+  Expr byte = parts[0](4 * row + i % 4, i % 16 / 4, group, b, tile);
   Expr quant = Halide::cast<float>(nibble(byte, i));
-  if (getFormat() == BlockFormat::Q4_0)
+  if (block.getFormat() == BlockFormat::Q4_0)
     return scale * (quant - 8.0f);
-  return scale * quant + Halide::cast<float>(parts[2](row, group, block, tile));
+  return scale * quant + Halide::cast<float>(parts[2](row, group, b, tile));
+}
+
+Matrix KernelEmitter::getMatrix(Value value) const {
+  if (auto found = matrices.find(value); found != matrices.end())
+    return found->second;
+  return {cast<RankedTensorType>(value.getType()),
+          {buffers.find(value)->second},
+          /*isPacked=*/false};
 }
 
 /// A sum that is not reassociated with those inside of its terms.
@@ -51,8 +69,7 @@ static Expr strictAdd(Expr a, Expr b) {
 }
 
 void KernelEmitter::emit(UnpackOp op) {
-  PackedMatrix matrix;
-  matrix.type = op.getType();
+  Matrix matrix = {op.getType(), {}, /*isPacked=*/true};
   for (Value part : op.getParts())
     matrix.parts.push_back(buffers.find(part)->second);
   matrices[op.getResult()] = matrix;
@@ -60,7 +77,7 @@ void KernelEmitter::emit(UnpackOp op) {
 
 void KernelEmitter::emit(LinearOp op) {
   const Tensor &input = get(op.getInput());
-  const PackedMatrix &weight = matrices.find(op.getWeight())->second;
+  Matrix weight = getMatrix(op.getWeight());
   int size = weight.type.getDimSize(1);
 
   Var l("l"), k("k"), p("p"), r("r"), n("n");
@@ -75,18 +92,22 @@ void KernelEmitter::emit(LinearOp op) {
     value += func(op.getBias())(n);
   result(n, r) = value;
 
-  floatProducts.push_back({sum, panel, inner.x, weight.isBlocked()});
+  bool isConverted =
+      !weight.isPacked || isa<BlockType>(weight.type.getElementType());
+  floatProducts.push_back({sum, panel, inner.x, isConverted});
   set(op.getResult(), result,
       {Expr(int(weight.type.getDimSize(0))), input.extents[1]});
 }
 
 void KernelEmitter::emit(QuantizedLinearOp op) {
   const Tensor &quants = get(op.getQuants());
-  Func x = quants.func, scales = func(op.getScales()), sums = func(op.getSums());
-  const PackedMatrix &weight = matrices.find(op.getWeight())->second;
+  Func x = quants.func, scales = func(op.getScales()),
+       sums = func(op.getSums());
+  Matrix weight = getMatrix(op.getWeight());
   Halide::ImageParam packed = weight.parts[0];
   int blocks = weight.type.getDimSize(1) / kBlock;
-  BlockFormat format = weight.getFormat();
+  BlockFormat format =
+      cast<BlockType>(weight.type.getElementType()).getFormat();
   bool hasDotProduct = target == InstructionSet::Avx512Vnni;
 
   IntegerProduct product;
@@ -164,8 +185,8 @@ void KernelEmitter::emit(QuantizedLinearOp op) {
   using Halide::strict_float;
   RDom block(0, blocks, "block");
   Expr scale = Halide::cast<float>(weight.parts[1](i, g % 4, block, g / 4));
-  Expr whole = strict_float(scales(block, r) *
-                            Halide::cast<float>(dot(i, block, g, r)));
+  Expr whole =
+      strict_float(scales(block, r) * Halide::cast<float>(dot(i, block, g, r)));
   Expr ofBlock = sums(block, r);
   sum(i, g, r) = 0.0f;
   if (format == BlockFormat::Q4_0) {

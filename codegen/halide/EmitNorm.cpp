@@ -51,7 +51,8 @@ void KernelEmitter::emit(RmsNormOp op) {
   vars.insert(vars.begin(), e);
   result(vars) = input.func(vars) * inverse(row) *
                  Halide::cast<float>(func(op.getGain())(e));
-  reductions.insert(reductions.end(), {squares, total, inverse});
+  intermediates.insert(intermediates.end(),
+                       {{squares, {}}, {total, {}}, {inverse, {}}});
   set(op.getResult(), result, input.extents);
 }
 
@@ -65,24 +66,34 @@ void KernelEmitter::emit(QuantizeOp op) {
   blocks.insert(blocks.begin(), b);
   auto at = [&](auto first) { return prepend(first, row); };
 
+  int size = op.getInput().getType().getShape().back();
   Func rowValues(uniqueName("values")), largest(uniqueName("largest")),
-      quants(uniqueName("quants")), count(uniqueName("count")),
-      scales(uniqueName("scales")), sums(uniqueName("sums"));
+      factor(uniqueName("factor")), quants(uniqueName("quants")),
+      count(uniqueName("count")), scales(uniqueName("scales")),
+      sums(uniqueName("sums"));
+  // Rounding is part of the definition.
+  using Halide::strict_float;
   RDom inner(0, kBlock, "inner"), inner2(0, kBlock, "inner2");
   rowValues(elements) = input.func(elements);
   largest(blocks) = 0.0f;
-  largest(blocks) = Halide::max(
-      largest(blocks), Halide::abs(rowValues(at(kBlock * b + inner))));
-  Expr most = largest(at(k / kBlock));
-  Expr factor = Halide::select(most > 0.0f, 127.0f / most, 0.0f);
-  quants(elements) = Halide::cast<int8_t>(
-      Halide::cast<int32_t>(Halide::round(rowValues(elements) * factor)));
-  scales(blocks) = largest(blocks) / 127.0f;
+  largest(blocks) = Halide::max(largest(blocks),
+                                Halide::abs(rowValues(at(kBlock * b + inner))));
+  factor(blocks) = Halide::select(largest(blocks) > 0.0f,
+                                  strict_float(127.0f / largest(blocks)), 0.0f);
+  Expr scaled = strict_float(rowValues(elements) * factor(at(k / kBlock)));
+  quants(elements) =
+      Halide::cast<int8_t>(Halide::cast<int32_t>(Halide::round(scaled)));
+  scales(blocks) = strict_float(largest(blocks) / 127.0f);
   count(blocks) = 0;
   count(blocks) += Halide::cast<int32_t>(quants(at(kBlock * b + inner2)));
-  sums(blocks) = scales(blocks) * Halide::cast<float>(count(blocks));
+  sums(blocks) =
+      strict_float(scales(blocks) * Halide::cast<float>(count(blocks)));
 
-  reductions.insert(reductions.end(), {rowValues, largest, quants, count});
+  intermediates.insert(intermediates.end(), {{rowValues, {}, size},
+                                             {largest, inner.x},
+                                             {factor, {}},
+                                             {quants, {}, size},
+                                             {count, inner2.x}});
   std::vector<Expr> perBlock = input.extents;
   perBlock.front() = perBlock.front() / kBlock;
   set(op.getQuants(), quants, input.extents);

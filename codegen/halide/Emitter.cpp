@@ -14,8 +14,8 @@ using Halide::LoopLevel;
 using Halide::TailStrategy;
 using Halide::Var;
 
-int tfm::vectorWidth(int64_t size) {
-  int width = 8;
+int tfm::vectorWidth(int64_t size, int widest) {
+  int width = widest;
   while (size % width != 0)
     width /= 2;
   return width;
@@ -24,8 +24,8 @@ int tfm::vectorWidth(int64_t size) {
 static Halide::Type convertType(Type type) {
   if (type.isF16())
     return Halide::Float(16);
-  if (type.isBF16())
-    return Halide::BFloat(16);
+  if (type.isBF16()) // as bits, since Halide would emulate its arithmetic
+    return Halide::UInt(16);
   if (type.isInteger(1))
     return Halide::Bool();
   if (type.isInteger())
@@ -74,10 +74,10 @@ LogicalResult KernelEmitter::emitArgument(BlockArgument argument) {
   if (auto cache = dyn_cast<KvCacheType>(type)) {
     Halide::Type element = convertType(cache.getElementType());
     CacheBuffers buffers;
-    buffers.keys = createBuffer(
-        element, {TFM_CACHE_TILE, cache.getKeySize(), -1, cache.getHeads(), -1});
-    buffers.values = createBuffer(
-        element, {cache.getValueSize(), -1, cache.getHeads(), -1});
+    buffers.keys = createBuffer(element, {TFM_CACHE_TILE, cache.getKeySize(),
+                                          -1, cache.getHeads(), -1});
+    buffers.values =
+        createBuffer(element, {cache.getValueSize(), -1, cache.getHeads(), -1});
     buffers.lengths = createBuffer(Halide::Int(32), {-1});
     caches[argument] = buffers;
     return success();
@@ -87,6 +87,8 @@ LogicalResult KernelEmitter::emitArgument(BlockArgument argument) {
     return kernel.emitOpError() << "expects tensors, caches and indices as "
                                    "arguments, but got "
                                 << type;
+  if (isa<BlockType>(tensor.getElementType()))
+    return kernel.emitOpError() << "expects packed weights, but got " << tensor;
   std::vector<int64_t> extents;
   for (int64_t size : llvm::reverse(tensor.getShape()))
     extents.push_back(ShapedType::isDynamic(size) ? -1 : size);
@@ -94,9 +96,9 @@ LogicalResult KernelEmitter::emitArgument(BlockArgument argument) {
   Halide::Type element = convertType(tensor.getElementType());
   bool isNibbles = llvm::any_of(argument.getUsers(), [](Operation *user) {
     auto unpack = dyn_cast<UnpackOp>(user);
-    auto block = unpack ? dyn_cast<BlockType>(
-                              getElementTypeOrSelf(unpack.getType()))
-                        : BlockType();
+    auto block =
+        unpack ? dyn_cast<BlockType>(getElementTypeOrSelf(unpack.getType()))
+               : BlockType();
     return block && block.getFormat() != BlockFormat::Q8_0;
   });
   if (isNibbles && element == Halide::Int(8))
@@ -112,11 +114,16 @@ LogicalResult KernelEmitter::emitArgument(BlockArgument argument) {
 
 /// An output is a function of its own, so that it can be tiled while a sum
 /// that it reads lives in registers.
-void KernelEmitter::emitOutputs() {
+LogicalResult KernelEmitter::emitOutputs() {
   for (Value value : kernel.getYield().getValues()) {
     if (isa<KvCacheType>(value.getType())) {
-      outputs.push_back(appends.front().keys);
-      outputs.push_back(appends.front().values);
+      auto append = llvm::find_if(appends, [&](const Append &append) {
+        return append.result == value;
+      });
+      if (append == appends.end())
+        return kernel.emitOpError("expects caches that it yields to come from "
+                                  "cache_append");
+      outputs.insert(outputs.end(), {append->keys, append->values});
       continue;
     }
     const Tensor &tensor = get(value);
@@ -129,6 +136,7 @@ void KernelEmitter::emitOutputs() {
   }
   for (Func out : outputs)
     out.output_buffer().dim(0).set_stride(1);
+  return success();
 }
 
 LogicalResult KernelEmitter::emitOp(Operation *op) {
@@ -156,38 +164,48 @@ LogicalResult KernelEmitter::emit() {
       return failure();
   if (lengths)
     arguments.push_back(length);
-  emitOutputs();
-  return success();
+  return emitOutputs();
 }
 
 //===----------------------------------------------------------------------===//
 // Choice of the schedule
 //===----------------------------------------------------------------------===//
 
+/// Vectors along the innermost dimension; what is read several times is
+/// computed as a whole beforehand. This is the tuned schedule of norms and
+/// quantization, whose parts are a few short rows, and the fallback for
+/// everything else.
 void KernelEmitter::scheduleGeneric() {
-  constexpr int kLanes = 8;
-  for (Func out : outputs) {
-    if (out.has_update_definition() || out.dimensions() == 0)
-      continue;
-    out.vectorize(out.args()[0], kLanes, TailStrategy::GuardWithIf);
-  }
-  std::vector<Func> inner = reductions;
-  for (const IntegerProduct &product : integerProducts)
-    inner.push_back(product.sum);
-  for (const FloatProduct &product : floatProducts)
-    inner.push_back(product.sum);
-  for (const AttentionProduct &attention : attentions)
-    inner.insert(inner.end(),
-                 {attention.score, attention.largest, attention.total,
-                  attention.weight, attention.mixed});
-  for (Func f : inner) {
-    f.compute_root();
+  constexpr int kVectorBytes = 32;
+  auto vectorize = [&](Func f) {
     if (f.dimensions() == 0)
-      continue;
-    f.vectorize(f.args()[0], kLanes, TailStrategy::GuardWithIf);
+      return;
+    int lanes = kVectorBytes / f.type().bytes();
+    f.vectorize(f.args()[0], lanes, TailStrategy::GuardWithIf);
     for (int i = 0; i != f.num_update_definitions(); ++i)
-      f.update(i).vectorize(f.args()[0], kLanes, TailStrategy::GuardWithIf);
+      f.update(i).vectorize(f.args()[0], lanes, TailStrategy::GuardWithIf);
+  };
+  for (Func out : outputs)
+    if (!out.has_update_definition())
+      vectorize(out);
+  for (const Intermediate &intermediate : intermediates) {
+    Func f = intermediate.func;
+    f.compute_root();
+    if (intermediate.row)
+      f.bound(f.args()[0], 0, intermediate.row);
+    if (intermediate.exact)
+      f.update().atomic().vectorize(*intermediate.exact);
+    else
+      vectorize(f);
   }
+  for (const IntegerProduct &product : integerProducts)
+    vectorize(Func(product.sum).compute_root());
+  for (const FloatProduct &product : floatProducts)
+    vectorize(Func(product.sum).compute_root());
+  for (const AttentionProduct &attention : attentions)
+    for (Func f : {attention.score, attention.largest, attention.total,
+                   attention.weight, attention.mixed})
+      vectorize(f.compute_root());
 }
 
 bool KernelEmitter::schedule() {

@@ -31,16 +31,15 @@ struct Tensor {
   std::vector<Halide::Expr> extents; ///< innermost first
 };
 
-/// A weight matrix [N, K] as `tfm.unpack` has it.
-struct PackedMatrix {
+/// A weight matrix [N, K].
+struct Matrix {
   RankedTensorType type;
+  /// The parts that `tfm.unpack` names, or the matrix itself, row by row.
   std::vector<Halide::ImageParam> parts;
+  bool isPacked;
 
-  bool isBlocked() const { return isa<BlockType>(type.getElementType()); }
-  BlockFormat getFormat() const {
-    return cast<BlockType>(type.getElementType()).getFormat();
-  }
-  /// The element in row `n`, column `k` as f32.
+  /// The element in row `n`, column `k` as f32. Rows that pad the last tile are
+  /// numbers.
   Halide::Expr at(Halide::Expr n, Halide::Expr k) const;
 };
 
@@ -62,7 +61,7 @@ struct FloatProduct {
   Halide::Func sum;   ///< (column of panel, panel, row of x)
   Halide::Func panel; ///< (column of panel, k, panel): weights as f32
   Halide::RVar k;
-  bool isBlocked;
+  bool isConverted; ///< whether `panel` takes more than a load and a cast
 };
 
 /// Attention, see EmitAttention.cpp. A row is (q, j, g, n, b): query q of block
@@ -106,7 +105,7 @@ private:
   LogicalResult emitOp(Operation *op);
   Halide::ImageParam createBuffer(Halide::Type type,
                                   const std::vector<int64_t> &extents);
-  void emitOutputs();
+  LogicalResult emitOutputs();
 
   // EmitElementwise.cpp
   void emit(AddOp op);
@@ -156,7 +155,9 @@ private:
   void set(Value value, Halide::Func func, std::vector<Halide::Expr> extents) {
     tensors[value] = {func, std::move(extents)};
   }
+  Matrix getMatrix(Value value) const;
   std::string uniqueName(StringRef base);
+  bool hasAvx512() const { return target != InstructionSet::Avx2; }
 
   /// Keys [capacity, G, T/64, D, 64], values [capacity, G, T, D'] and lengths
   /// of one layer of a cache.
@@ -168,7 +169,7 @@ private:
   InstructionSet target;
   Rows rows;
   llvm::DenseMap<Value, Tensor> tensors;
-  llvm::DenseMap<Value, PackedMatrix> matrices;
+  llvm::DenseMap<Value, Matrix> matrices;
   llvm::DenseMap<Value, Halide::ImageParam> buffers;
   llvm::DenseMap<Value, CacheBuffers> caches;
   llvm::DenseMap<Value, Halide::Expr> scalars;
@@ -181,6 +182,7 @@ private:
   std::vector<AttentionProduct> attentions;
   /// What `cache_append` writes, with the variables of its updates.
   struct Append {
+    Value result;
     Halide::Func keys, values;
     Halide::RVar depth, row, valueDepth;
     int64_t valueSize;
@@ -193,15 +195,22 @@ private:
     bool isInterleaved;
   };
   std::vector<Rotation> rotations;
-  /// Sums over whole rows, in the order of their use.
-  std::vector<Halide::Func> reductions;
+  /// What is read several times, and not inlined. `exact` is the variable of an
+  /// update that may run in any order, such as a maximum; `row` is the size of
+  /// the innermost dimension if it is always computed as a whole.
+  struct Intermediate {
+    Halide::Func func;
+    std::optional<Halide::RVar> exact;
+    int row = 0;
+  };
+  std::vector<Intermediate> intermediates;
   Halide::Param<int32_t> length{"length"};
   std::optional<std::string> lengths;
   int names = 0;
 };
 
-/// The widest vector of f32 that divides `size`, at most 8.
-int vectorWidth(int64_t size);
+/// The widest vector that divides `size`, at most `widest`, a power of 2.
+int vectorWidth(int64_t size, int widest = 8);
 
 } // namespace mlir::tfm
 

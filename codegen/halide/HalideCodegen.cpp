@@ -18,8 +18,8 @@ namespace ir = Halide::Internal;
 static Halide::Target getTarget(InstructionSet isa) {
   using Halide::Target;
   std::vector<Target::Feature> features = {
-      Target::SSE41,    Target::AVX,       Target::AVX2,
-      Target::FMA,      Target::F16C,      Target::UserContext,
+      Target::SSE41,     Target::AVX,       Target::AVX2,
+      Target::FMA,       Target::F16C,      Target::UserContext,
       Target::NoAsserts, Target::NoRuntime, Target::NoBoundsQuery};
   if (isa != InstructionSet::Avx2)
     features.insert(features.end(), {Target::AVX512, Target::AVX512_Skylake});
@@ -54,6 +54,9 @@ static FailureOr<Variant> compileVariant(KernelOp kernel, InstructionSet isa,
     module.append(buffer);
   for (const ir::LoweredFunc &function : compiled.functions())
     module.append(function);
+  // Without it, code generation forgets what is strict.
+  module.set_any_strict_float(module.any_strict_float() ||
+                              compiled.any_strict_float());
   return Variant{compiled.get_function_by_name(name), emitter.getLengths(),
                  emitter.getArguments().size(), isGeneric};
 }
@@ -63,7 +66,7 @@ static Halide::Expr getBuffer(const ir::LoweredArgument &argument) {
                             argument.name + ".buffer");
 }
 
-static Halide::Expr getField(ir::Call::IntrinsicOp field, Halide::Type type,
+static Halide::Expr getField(const std::string &field, Halide::Type type,
                              std::vector<Halide::Expr> arguments) {
   return ir::Call::make(type, field, arguments, ir::Call::Extern);
 }
@@ -94,11 +97,11 @@ static ir::LoweredFunc createDispatch(const std::string &name,
   auto call = [&](const Variant &variant) {
     std::string result = name + ".result";
     Halide::Expr value = ir::Variable::make(Halide::Int(32), result);
-    return ir::LetStmt::make(
-        result,
-        ir::Call::make(Halide::Int(32), variant.function.name, passed,
-                       ir::Call::Extern),
-        ir::AssertStmt::make(value == 0, value));
+    return ir::LetStmt::make(result,
+                             ir::Call::make(Halide::Int(32),
+                                            variant.function.name, passed,
+                                            ir::Call::Extern),
+                             ir::AssertStmt::make(value == 0, value));
   };
   ir::Stmt body = call(few);
   if (few.function.name != many.function.name) {
@@ -109,11 +112,11 @@ static ir::LoweredFunc createDispatch(const std::string &name,
   if (few.lengths)
     for (const ir::LoweredArgument &argument : arguments)
       if (argument.name == *few.lengths)
-        body = ir::LetStmt::make(
-            argument.name,
-            getField(ir::Call::buffer_get_host, Halide::type_of<void *>(),
-                     {getBuffer(argument)}),
-            body);
+        body = ir::LetStmt::make(argument.name,
+                                 getField(ir::Call::buffer_get_host,
+                                          Halide::type_of<void *>(),
+                                          {getBuffer(argument)}),
+                                 body);
   return ir::LoweredFunc(name, arguments, body, Halide::LinkageType::External,
                          Halide::NameMangling::C);
 }

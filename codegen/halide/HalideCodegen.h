@@ -30,9 +30,8 @@ FailureOr<KernelObject> compileKernel(KernelOp kernel, InstructionSet isa,
                                       StringRef symbol);
 
 /// The same kernel as readable assembly, for tests and for people.
-FailureOr<std::string> compileKernelToAssembly(KernelOp kernel,
-                                               InstructionSet isa,
-                                               StringRef symbol);
+FailureOr<std::string>
+compileKernelToAssembly(KernelOp kernel, InstructionSet isa, StringRef symbol);
 
 } // namespace mlir::tfm
 

@@ -26,7 +26,8 @@ llvm::StringRef mlir::tfm::getName(InstructionSet isa) {
   llvm_unreachable("every instruction set has a name");
 }
 
-std::optional<InstructionSet> mlir::tfm::parseInstructionSet(llvm::StringRef name) {
+std::optional<InstructionSet>
+mlir::tfm::parseInstructionSet(llvm::StringRef name) {
   auto found = llvm::find_if(getInstructionSets(), [&](InstructionSet isa) {
     return getName(isa) == name;
   });

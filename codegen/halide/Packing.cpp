@@ -64,18 +64,17 @@ std::vector<char> tfm::packWeight(RankedTensorType type, PackedPart part,
     for (int64_t b = 0; b != blocks; ++b) {
       const char *from = &stored[(n * blocks + b) * block.getBlockBytes()];
       int64_t r = n % kGroup;
-      int64_t group = (n / kTile * blocks + b) * (kTile / kGroup) +
-                      n % kTile / kGroup;
+      int64_t group =
+          (n / kTile * blocks + b) * (kTile / kGroup) + n % kTile / kGroup;
       if (part == PackedPart::Quants)
         // Four neighbours of a row stay together.
         for (int64_t v = 0; v != fields.vectors; ++v)
           std::memcpy(&packed[(group * fields.vectors + v) * 32 + 4 * r],
                       from + fields.quants + 4 * v, 4);
       else
-        std::memcpy(&packed[(group * kGroup + r) * 2],
-                    from + (part == PackedPart::Mins ? fields.min
-                                                     : fields.scale),
-                    2);
+        std::memcpy(
+            &packed[(group * kGroup + r) * 2],
+            from + (part == PackedPart::Mins ? fields.min : fields.scale), 2);
     }
   return packed;
 }

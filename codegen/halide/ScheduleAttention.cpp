@@ -17,7 +17,9 @@ using Halide::TailStrategy;
 using Halide::Var;
 
 namespace {
-constexpr int kLanes = 8, kTile = 64;
+constexpr int kTile = 64;
+/// Parts of a sum over keys.
+constexpr int kParts = 8;
 /// Sums that a register tile holds.
 constexpr int kSums = 12;
 } // namespace
@@ -34,7 +36,8 @@ void KernelEmitter::scheduleAttention(const AttentionProduct &attention) {
   Halide::OutputImageParam buffer = out.output_buffer();
   int queries = attention.queries, heads = attention.heads;
   int valueSize = attention.valueSize;
-  int width = vectorWidth(valueSize), keyWidth = vectorWidth(attention.keySize);
+  int lanes = hasAvx512() ? 16 : 8; // of keys
+  int width = vectorWidth(valueSize, lanes);
 
   // Blocks of rows.
   bool isMerged = out.dimensions() == 3;
@@ -81,49 +84,57 @@ void KernelEmitter::scheduleAttention(const AttentionProduct &attention) {
     }
   }
   if (rotations.empty())
-    query.vectorize(query.args()[0], keyWidth);
+    query.vectorize(query.args()[0], vectorWidth(attention.keySize));
+
+  for (Func f :
+       {attention.query, attention.product, attention.score,
+        attention.largestLanes, attention.largest, attention.weight,
+        attention.lanes, attention.total, attention.mix, attention.mixed})
+    f.bound_extent(f.args()[f.dimensions() - 2], 1) // one block
+        .never_partition_all();
+  out.never_partition_all();
 
   // Scores: vectors of keys.
   Func score = attention.score, product = attention.product;
   Var t = score.args()[0], tile = score.args()[3];
   Var to("to"), ti("ti"), ri("ri"), ro("ro");
-  int keyTile = kLanes * largestDivisor(kTile / kLanes, kSums / rowTile);
+  int keyTile = lanes * largestDivisor(kTile / lanes, kSums / rowTile);
   score.compute_at(block).bound_extent(t, kTile);
   score.split(t, to, ti, keyTile);
   tileRows(Halide::Stage(score), score.args()[1], score.args()[2], ri, ro);
   Var whole = queries > 1 ? score.args()[2] : score.args()[1];
   score.reorder(ti, ri, to, ro, whole, tile)
-      .vectorize(ti, kLanes)
+      .vectorize(ti, lanes)
       .unroll(ti)
       .unroll(ri);
   Var rowVar = product.args()[queries > 1 ? 1 : 2];
   product.compute_at(score, to)
       .bound_extent(product.args()[0], keyTile)
       .bound_extent(rowVar, rowTile)
-      .vectorize(product.args()[0], kLanes)
+      .vectorize(product.args()[0], lanes)
       .unroll(product.args()[0])
       .unroll(rowVar);
   product.update()
       .reorder(product.args()[0], rowVar, attention.depth)
-      .vectorize(product.args()[0], kLanes)
+      .vectorize(product.args()[0], lanes)
       .unroll(product.args()[0])
       .unroll(rowVar);
   if (queries > 1) {
     Func keys = attention.keys;
     keys.compute_at(score, tile)
         .bound_extent(keys.args()[0], kTile)
-        .vectorize(keys.args()[0], kLanes);
+        .vectorize(keys.args()[0], lanes);
   }
 
   // Softmax: vectors of keys.
-  for (Func lanes : {attention.largestLanes, attention.lanes}) {
-    lanes.compute_at(block)
-        .bound_extent(lanes.args()[0], kLanes)
-        .vectorize(lanes.args()[0]);
-    lanes.update()
-        .reorder(lanes.args()[0], attention.step, lanes.args()[1],
-                 lanes.args()[2], attention.tileOfStep)
-        .vectorize(lanes.args()[0])
+  for (Func part : {attention.largestLanes, attention.lanes}) {
+    part.compute_at(block)
+        .bound_extent(part.args()[0], kParts)
+        .vectorize(part.args()[0]);
+    part.update()
+        .reorder(part.args()[0], attention.step, part.args()[1], part.args()[2],
+                 attention.tileOfStep)
+        .vectorize(part.args()[0])
         .unroll(attention.step);
   }
   Func largest = attention.largest, total = attention.total;
@@ -132,13 +143,12 @@ void KernelEmitter::scheduleAttention(const AttentionProduct &attention) {
   Func weight = attention.weight;
   weight.compute_at(block)
       .bound_extent(weight.args()[0], kTile)
-      .vectorize(weight.args()[0], kLanes);
+      .vectorize(weight.args()[0], lanes);
 
   // Mix: vectors of d.
   Func mixed = attention.mixed, mix = attention.mix;
   Var md = mixed.args()[0], mdo("do"), mdi("di"), mri("ri"), mro("ro");
-  int depthTile =
-      width * largestDivisor(valueSize / width, kSums / rowTile);
+  int depthTile = width * largestDivisor(valueSize / width, kSums / rowTile);
   mixed.compute_at(block).bound(md, 0, valueSize).vectorize(md, width);
   Halide::Stage update = mixed.update();
   update.split(md, mdo, mdi, depthTile);
@@ -176,8 +186,8 @@ void KernelEmitter::scheduleAppend() {
       LoopLevel row(append.keys, append.row);
       Func rotated = rotation.rotated;
       rotated.compute_at(row).bound(rotated.args()[0], 0, int(rotation.size));
-      rotation.turn.compute_at(row).vectorize(
-          rotation.turn.args()[0], vectorWidth(rotation.dims / 2));
+      rotation.turn.compute_at(row).vectorize(rotation.turn.args()[0],
+                                              vectorWidth(rotation.dims / 2));
       if (!rotation.isInterleaved)
         continue;
       Var pair("pair"), element("element");

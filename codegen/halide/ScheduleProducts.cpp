@@ -19,13 +19,13 @@ using Halide::Var;
 namespace {
 constexpr int kTile = 32, kGroup = 8, kPanel = 16;
 constexpr int kBlock = BlockType::kBlockSize;
-/// f32 lanes of a vector; AVX-512 works on two halves of a panel as one.
-constexpr int kLanes = 8;
 /// Blocks that are asked for in advance of their use.
 constexpr int kPrefetch = 8;
-/// Rows of a register tile.
-constexpr int kIntegerRows = 8, kFloatRows = 6;
-static_assert(kIntegerRows <= kManyRows && kFloatRows <= kManyRows);
+/// Rows of a register tile: of integers, of f32 in two vectors of 8, and of f32
+/// in one of 16.
+constexpr int kIntegerRows = 8, kFloatRows = 6, kWideFloatRows = 8;
+static_assert(kIntegerRows <= kManyRows && kFloatRows <= kManyRows &&
+              kWideFloatRows <= kManyRows);
 } // namespace
 
 void KernelEmitter::scheduleIntegerProduct(const IntegerProduct &product,
@@ -38,11 +38,7 @@ void KernelEmitter::scheduleIntegerProduct(const IntegerProduct &product,
   Var i = vars(sum)[0], g = vars(sum)[1], r = vars(sum)[2];
   sum.compute_at(tile).bound_extent(g, groups).bound_extent(r, height);
   sum.vectorize(i).unroll(g).unroll(r);
-  sum.update()
-      .reorder(i, g, r, product.block)
-      .vectorize(i)
-      .unroll(g)
-      .unroll(r);
+  sum.update().reorder(i, g, r, product.block).vectorize(i).unroll(g).unroll(r);
   if (few)
     sum.update().prefetch(product.quants, product.block, product.block,
                           kPrefetch,
@@ -51,8 +47,7 @@ void KernelEmitter::scheduleIntegerProduct(const IntegerProduct &product,
   // A group at a time if there is one row, all rows of a group otherwise.
   LoopLevel step(sum, few ? Halide::VarOrRVar(g) : product.block);
   Var dotRow = vars(dot)[3];
-  dot.compute_at(step)
-      .bound_extent(dotRow, height);
+  dot.compute_at(step).bound_extent(dotRow, height);
   dot.vectorize(vars(dot)[0]).unroll(dotRow);
   const Halide::RDom &inner = product.inner;
   if (product.offset.defined()) {
@@ -81,8 +76,7 @@ void KernelEmitter::scheduleIntegerProduct(const IntegerProduct &product,
       .vectorize(vars(dot)[0])
       .unroll(dotRow);
   Var h = vars(halves)[0], hi = vars(halves)[1], hr = vars(halves)[4];
-  halves.compute_at(step)
-      .bound_extent(hr, height);
+  halves.compute_at(step).bound_extent(hr, height);
   halves.vectorize(h).vectorize(hi).unroll(hr);
   for (int update = 0; update != halves.num_update_definitions(); ++update)
     halves
@@ -101,23 +95,23 @@ void KernelEmitter::scheduleFloatProduct(const FloatProduct &product,
                                          LoopLevel tile, LoopLevel panelLevel) {
   Func sum = product.sum, panel = product.panel;
   bool few = rows == Rows::Few;
-  int height = few ? 1 : kFloatRows, panels = few ? kTile / kPanel : 1;
+  int lanes = hasAvx512() ? 16 : 8, panels = few ? kTile / kPanel : 1;
+  int height = few ? 1 : hasAvx512() ? kWideFloatRows : kFloatRows;
   Var l = sum.args()[0], p = sum.args()[1], r = sum.args()[2];
   sum.compute_at(tile).bound_extent(p, panels).bound_extent(r, height);
-  sum.vectorize(l, kLanes).unroll(l).unroll(p).unroll(r);
+  sum.vectorize(l, lanes).unroll(l).unroll(p).unroll(r);
 
   Halide::RVar outer("ko"), step("ki");
-  int unrolled = few && product.isBlocked ? kBlock : 4;
+  int unrolled = few && product.isConverted ? kBlock : 4;
   sum.update().split(product.k, outer, step, unrolled,
                      TailStrategy::GuardWithIf);
-  Var half("half");
   sum.update()
       .reorder(l, p, r, step, outer)
-      .vectorize(l, kLanes)
+      .vectorize(l, lanes)
       .unroll(l)
       .unroll(p)
       .unroll(r);
-  if (!product.isBlocked) {
+  if (!product.isConverted) {
     sum.update().unroll(step);
     return;
   }
@@ -129,7 +123,7 @@ void KernelEmitter::scheduleFloatProduct(const FloatProduct &product,
     panel.compute_at(panelLevel);
   panel.bound_extent(pl, kPanel)
       .reorder(pl, pk, pp)
-      .vectorize(pl, kLanes)
+      .vectorize(pl, lanes)
       .unroll(pl)
       .unroll(pk, 4, TailStrategy::GuardWithIf);
 }
@@ -138,9 +132,8 @@ void KernelEmitter::scheduleProducts() {
   Func out = outputs.front();
   Halide::OutputImageParam buffer = out.output_buffer();
   bool few = rows == Rows::Few, isInteger = !integerProducts.empty();
-  int64_t columns = cast<RankedTensorType>(kernel.getResultTypes().front())
-                        .getShape()
-                        .back();
+  int64_t columns =
+      cast<RankedTensorType>(kernel.getResultTypes().front()).getShape().back();
   bool isWhole = columns % kTile == 0;
   buffer.dim(0).set_min(buffer.dim(0).min() / kTile * kTile);
   if (isWhole)
@@ -149,21 +142,24 @@ void KernelEmitter::scheduleProducts() {
   Var n = out.args()[0], r = out.args()[1];
   Var t("t"), n1("n1"), g("g"), i("i"), ro("ro"), ri("ri");
   int width = isInteger ? kGroup : kPanel;
+  int lanes = hasAvx512() ? width : 8;
   out.split(n, t, n1, kTile,
             isWhole ? TailStrategy::RoundUp : TailStrategy::GuardWithIf)
       .split(n1, g, i, width);
   if (few) {
-    out.reorder(i, g, r, t).vectorize(i, kLanes).unroll(i).unroll(g);
+    out.reorder(i, g, r, t).vectorize(i, lanes).unroll(i).unroll(g);
     for (const IntegerProduct &product : integerProducts)
       scheduleIntegerProduct(product, LoopLevel(out, r));
     for (const FloatProduct &product : floatProducts)
       scheduleFloatProduct(product, LoopLevel(out, r), LoopLevel(out, t));
     return;
   }
-  int height = isInteger ? kIntegerRows : kFloatRows;
+  int height = isInteger     ? kIntegerRows
+               : hasAvx512() ? kWideFloatRows
+                             : kFloatRows;
   out.split(r, ro, ri, height, TailStrategy::ShiftInwards)
       .reorder(i, ri, g, ro, t)
-      .vectorize(i, kLanes)
+      .vectorize(i, lanes)
       .unroll(i)
       .unroll(ri);
   for (const IntegerProduct &product : integerProducts)

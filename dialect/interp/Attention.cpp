@@ -1,8 +1,9 @@
 //===- Attention.cpp - Attention, step by step and fused ------------------===//
 
 #include "dialect/Shapes.h"
-#include "dialect/interp/Dot.h"
 #include "dialect/interp/Frame.h"
+#include "dialect/interp/Sums.h"
+#include <array>
 #include <cmath>
 
 using namespace mlir;
@@ -32,7 +33,7 @@ static void swapMiddleDims(const Array &from, const Array &to, int64_t batch,
   Array source = from.reshape({batch, i, j, d});
   std::swap(source.shape[1], source.shape[2]);
   std::swap(source.strides[1], source.strides[2]);
-  to.copyFrom(source);
+  to.reshape(source.shape).copyFrom(source);
 }
 
 LogicalResult Frame::run(SplitHeadsOp op) {

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Shapes.h"
-#include "dialect/interp/Dot.h"
 #include "dialect/interp/Frame.h"
+#include "dialect/interp/Sums.h"
 
 using namespace mlir;
 using namespace mlir::tfm;

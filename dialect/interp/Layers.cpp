@@ -1,8 +1,8 @@
 //===- Layers.cpp - Embedding, norm and feed-forward network --------------===//
 
 #include "dialect/Shapes.h"
-#include "dialect/interp/Dot.h"
 #include "dialect/interp/Frame.h"
+#include "dialect/interp/Sums.h"
 #include <cmath>
 #include <numbers>
 

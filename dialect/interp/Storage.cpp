@@ -162,19 +162,15 @@ static void copyTiles(const Array &matrix, const Array &tiles, bool toTiles) {
 
 FailureOr<Array> Interpreter::read(WeightOp weight) {
   auto type = cast<RankedTensorType>(weight.getType());
-  auto makeArray = [&]() -> FailureOr<Array> {
-    if (countElements(type.getShape()))
-      return Array::zeros(type.getElementType(), type.getShape());
+  if (!countElements(type.getShape()))
     return weight.emitError("expects a shape that memory can hold");
-  };
+  Array result = Array::zeros(type.getElementType(), type.getShape());
   auto packed = dyn_cast<PackedAttr>(weight.getSource());
   if (!packed) {
     FailureOr<ArrayRef<char>> bytes = reader.read(weight);
     if (failed(bytes))
       return failure();
-    FailureOr<Array> result = makeArray();
-    if (succeeded(result))
-      llvm::copy(*bytes, result->data.get());
+    llvm::copy(*bytes, result.data.get());
     return result;
   }
 
@@ -188,13 +184,13 @@ FailureOr<Array> Interpreter::read(WeightOp weight) {
     return weight.emitOpError()
            << "expects a matrix of which " << type << " is the part "
            << stringifyPackedPart(packed.getPart());
-  FailureOr<Array> matrix = load(source), result = makeArray();
-  if (failed(matrix) || failed(result))
+  FailureOr<Array> matrix = load(source);
+  if (failed(matrix))
     return failure();
   if (packed.getPart() == PackedPart::Values)
-    copyTiles(*matrix, *result, /*toTiles=*/true);
+    copyTiles(*matrix, result, /*toTiles=*/true);
   else
-    packBlocks(PackedBlocks(sourceType), *matrix, packed.getPart(), *result);
+    packBlocks(PackedBlocks(sourceType), *matrix, packed.getPart(), result);
   return result;
 }
 

@@ -4,6 +4,8 @@ S != T, d_k != d_v, groups of query heads, odd head sizes and counts, masks that
 leave rows without a key, large activations; fused and in steps.
 """
 
+# RUN: %python %s
+
 import math
 
 from tfm_run import Numbers, expect_close, run_op, run_steps, tensor

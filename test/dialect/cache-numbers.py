@@ -1,6 +1,8 @@
 """The cache against a list of keys and values per sample: ragged lengths, one
 or many positions at once, truncation, gathering, rounding to f16."""
 
+# RUN: %python %s
+
 import json
 import math
 
@@ -9,7 +11,8 @@ from tfm_run import Numbers, expect_close, rounded, tfm_run
 H, G, D, V = 6, 2, 8, 4
 SCALE = rounded(D ** -0.5)
 IR = """
-!cache = !tfm.kv_cache<layers = 2, heads = 2, key_size = 8, value_size = 4, ELEMENT>
+!cache = !tfm.kv_cache<layers = 2, heads = 2, key_size = 8, value_size = 4,
+                       ELEMENT>
 func.func @step(%q: tensor<?x6x?x8xf32> {tfm.name = "q"},
                 %k: tensor<?x2x?x8xf32> {tfm.name = "k"},
                 %v: tensor<?x2x?x4xf32> {tfm.name = "v"},
@@ -19,14 +22,19 @@ func.func @step(%q: tensor<?x6x?x8xf32> {tfm.name = "q"},
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %count = tensor.dim %q, %c2 : tensor<?x6x?x8xf32>
-  %0 = tfm.cache_append %k, %v into %cache[%c1] : tensor<?x2x?x8xf32>, tensor<?x2x?x4xf32>, !cache
+  %0 = tfm.cache_append %k, %v into %cache[%c1]
+    : tensor<?x2x?x8xf32>, tensor<?x2x?x4xf32>, !cache
   %twice = tfm.scale %k by 2.0 : tensor<?x2x?x8xf32>
-  %1 = tfm.cache_append %twice, %v into %0[%c0] : tensor<?x2x?x8xf32>, tensor<?x2x?x4xf32>, !cache
-  %o = tfm.cache_attention %q over %1[%c1] {scale = SCALE : f32} : (tensor<?x6x?x8xf32>, !cache, index) -> tensor<?x6x?x4xf32>
-  %p = tfm.cache_attention %q over %1[%c0] {scale = SCALE : f32} : (tensor<?x6x?x8xf32>, !cache, index) -> tensor<?x6x?x4xf32>
+  %1 = tfm.cache_append %twice, %v into %0[%c0]
+    : tensor<?x2x?x8xf32>, tensor<?x2x?x4xf32>, !cache
+  %o = tfm.cache_attention %q over %1[%c1] {scale = SCALE : f32}
+    : (tensor<?x6x?x8xf32>, !cache, index) -> tensor<?x6x?x4xf32>
+  %p = tfm.cache_attention %q over %1[%c0] {scale = SCALE : f32}
+    : (tensor<?x6x?x8xf32>, !cache, index) -> tensor<?x6x?x4xf32>
   %2 = tfm.cache_advance %1 by %count : !cache
   %lengths = tfm.cache_lengths %2 : (!cache) -> tensor<?xi32>
-  return %o, %p, %lengths, %2 : tensor<?x6x?x4xf32>, tensor<?x6x?x4xf32>, tensor<?xi32>, !cache
+  return %o, %p, %lengths, %2
+    : tensor<?x6x?x4xf32>, tensor<?x6x?x4xf32>, tensor<?xi32>, !cache
 }
 func.func @cut(%lengths: tensor<?xi32> {tfm.name = "lengths"},
                %cache: !cache {tfm.name = "cache"}) -> !cache {

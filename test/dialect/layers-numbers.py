@@ -1,6 +1,8 @@
 """Embedding, rope, norm, linear maps and the feed-forward network in the
 interpreter against their formulas."""
 
+# RUN: %python %s
+
 import math
 import struct
 import tempfile

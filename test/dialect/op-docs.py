@@ -5,6 +5,9 @@ examples  each operation has an example, and all of them together are a module
 labels    each labelled rule has a test that breaks it
 """
 
+# RUN: %python %s examples %source-root
+# RUN: %python %s labels %source-root
+
 import os
 import re
 import subprocess

@@ -2,6 +2,8 @@
 specification and the tables of `tfm.block`, `tfm.unpack` and
 `tfm.quantized_linear`."""
 
+# RUN: %python %s
+
 import struct
 import tempfile
 

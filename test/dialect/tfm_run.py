@@ -43,8 +43,7 @@ def tfm_run(ir, *words, options=()):
         file.flush()
         done = subprocess.run(
             ["tfm-run", "-precision=9", "-limit=1000000", *options, file.name,
-             *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-            text=True)
+             *words], capture_output=True, check=False, text=True)
     if done.returncode:
         sys.exit(f"tfm-run failed:\n{done.stderr[-2000:]}\non:\n{ir}")
     arrays = []
@@ -62,7 +61,8 @@ def run_steps(types, steps, results, arrays, symbols=""):
     what `results`, a list of (name, type), are after the operations `steps`."""
     arguments = ", ".join(f"%{i}: {type}" for i, type in enumerate(types))
     names, kinds = zip(*results)
-    lines = [symbols, f"func.func @f({arguments}) -> ({', '.join(kinds)}) {{", *steps,
+    head = f"func.func @f({arguments}) -> ({', '.join(kinds)}) {{"
+    lines = [symbols, head, *steps,
              f"return {', '.join(names)} : {', '.join(kinds)}", "}", ""]
     words = [f"{i}={json.dumps(array)}" for i, array in enumerate(arrays)]
     return tfm_run("\n".join(lines), "f", *words)

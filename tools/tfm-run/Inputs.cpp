@@ -3,8 +3,8 @@
 #include "tools/tfm-run/Inputs.h"
 
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/SwapByteOrder.h"
-#include <cstring>
+#include <algorithm>
+#include <limits>
 #include <random>
 
 using namespace mlir;
@@ -15,15 +15,22 @@ static llvm::Error error(const Twine &message) {
   return llvm::createStringError(message);
 }
 
-/// Writes element `index` of a row-major array.
+template <typename T> static T saturate(double number) {
+  return std::clamp<double>(number, std::numeric_limits<T>::min(),
+                            std::numeric_limits<T>::max());
+}
+
+/// Writes element `index` of a row-major array; integers saturate.
 static llvm::Error store(const Array &array, int64_t index, double number) {
   Type type = array.elementType;
   if (type.isF32())
     array.floats()[index] = number;
   else if (type.isInteger(32))
-    array.as<int32_t>()[index] = number;
-  else if (type.isInteger(8) || type.isInteger(1))
-    array.as<int8_t>()[index] = number;
+    array.as<int32_t>()[index] = saturate<int32_t>(number);
+  else if (type.isInteger(8))
+    array.as<int8_t>()[index] = saturate<int8_t>(number);
+  else if (type.isInteger(1))
+    array.as<int8_t>()[index] = number != 0;
   else
     return error("expects elements of type f32, i32, i8 or i1");
   return llvm::Error::success();

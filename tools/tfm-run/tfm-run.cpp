@@ -37,13 +37,13 @@ static llvm::cl::list<std::string>
           llvm::cl::desc("FUNCTION [NAME=JSON]... [FUNCTION ...]..."));
 static llvm::cl::opt<int64_t>
     context("context", llvm::cl::init(64), llvm::cl::cat(category),
-            llvm::cl::desc("positions that a cache has room for"));
+            llvm::cl::desc("positions that a cache has room for (default 64)"));
 static llvm::cl::opt<unsigned>
     precision("precision", llvm::cl::init(6), llvm::cl::cat(category),
-              llvm::cl::desc("significant digits of each number"));
+              llvm::cl::desc("significant digits of each number (default 6)"));
 static llvm::cl::opt<unsigned>
     limit("limit", llvm::cl::init(1024), llvm::cl::cat(category),
-          llvm::cl::desc("elements printed of each row"));
+          llvm::cl::desc("elements printed of each row (default 1024)"));
 static llvm::cl::opt<bool>
     argmax("argmax", llvm::cl::cat(category),
            llvm::cl::desc("print where each row has its largest element"));

@@ -1,11 +1,11 @@
-//===- Dot.h - Sums that several operations share ---------------*- C++ -*-===//
+//===- Sums.h - Sums that several operations share --------------*- C++ -*-===//
 //
 // Products and sums in f64. Internal to the interpreter.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TFM_DIALECT_INTERP_DOT_H
-#define TFM_DIALECT_INTERP_DOT_H
+#ifndef TFM_DIALECT_INTERP_SUMS_H
+#define TFM_DIALECT_INTERP_SUMS_H
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/STLExtras.h"
@@ -51,4 +51,4 @@ void attend(ArrayRef<float> query, float scale, int64_t keys,
 
 } // namespace mlir::tfm
 
-#endif // TFM_DIALECT_INTERP_DOT_H
+#endif // TFM_DIALECT_INTERP_SUMS_H

@@ -1,0 +1,369 @@
+//===- attention-kernel-test.cpp - Attention as machine code --------------===//
+//
+// Compared with the textbook formulas in double precision. Over a cache, any
+// way of cutting a text into chunks must give the same bits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/codegen/KernelRunner.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <functional>
+#include <gmock/gmock.h>
+
+using llvm::formatv;
+
+namespace {
+/// softmax(scale · q·k) · v over the keys that `sees` keeps, in double.
+std::vector<double> attend(int keys, int valueSize,
+                           std::function<double(int)> score,
+                           std::function<bool(int)> sees,
+                           std::function<double(int, int)> value) {
+  double largest = -INFINITY, total = 0;
+  for (int t = 0; t != keys; ++t)
+    if (sees(t))
+      largest = std::max(largest, score(t));
+  std::vector<double> mixed(valueSize);
+  for (int t = 0; t != keys; ++t) {
+    if (!sees(t))
+      continue;
+    double weight = std::exp(score(t) - largest);
+    total += weight;
+    for (int d = 0; d != valueSize; ++d)
+      mixed[d] += weight * value(t, d);
+  }
+  for (double &x : mixed)
+    x = total > 0 ? x / total : 0;
+  return mixed;
+}
+
+struct Shape {
+  int heads, groups, keySize, valueSize;
+  std::string element;
+};
+
+/// A cache of one layer and the kernels that append to it and read it.
+template <typename Element> class CachedAttention {
+public:
+  static constexpr int kSamples = 2, kContext = 192, kLength = 90;
+
+  explicit CachedAttention(const Shape &shape)
+      : shape(shape),
+        keys({kSamples, shape.groups, kContext / 64, shape.keySize, 64}),
+        values({kSamples, shape.groups, kContext, shape.valueSize}),
+        append(appendText()), attention(attentionText()) {
+    EXPECT_FALSE(append.isGeneric());
+    EXPECT_FALSE(attention.isGeneric());
+  }
+
+  /// Appends rows first..first+count−1 of k and v to each sample and lets the
+  /// same rows of q attend.
+  void run(Array<float> &q, Array<float> &k, Array<float> &v, Array<float> &out,
+           int first, int count) {
+    auto rows = [&](Array<float> &x) {
+      Array<float> part({kSamples, count, x.shape[2]});
+      for (int b = 0; b != kSamples; ++b)
+        for (int s = 0; s != count; ++s)
+          for (int e = 0; e != x.shape[2]; ++e)
+            part({b, s, e}) = x({b, first + s, e});
+      return part;
+    };
+    Array<float> queryRows = rows(q), keyRows = rows(k), valueRows = rows(v);
+    Array<float> outRows({kSamples, count, out.shape[2]});
+    int width = shape.heads / shape.groups * shape.valueSize;
+    for (int b = 0; b != kSamples; ++b)
+      for (int g = 0; g != shape.groups; ++g)
+        append({keyRows, valueRows, 0, keys, values, lengths,
+                Descriptor(keys).crop(0, b, 1).crop(1, g, 1),
+                Descriptor(values).crop(0, b, 1).crop(1, g, 1)});
+    for (int b = 0; b != kSamples; ++b)
+      for (int g = 0; g != shape.groups; ++g)
+        for (int s = 0; s < count; s += 32)
+          attention({queryRows, 0, keys, values, lengths,
+                     Descriptor(outRows)
+                         .crop(0, b, 1)
+                         .crop(1, s, std::min(32, count - s))
+                         .crop(2, g * width, width)});
+    for (int b = 0; b != kSamples; ++b) {
+      lengths({b}) += count;
+      for (int s = 0; s != count; ++s)
+        for (int e = 0; e != out.shape[2]; ++e)
+          out({b, first + s, e}) = outRows({b, s, e});
+    }
+  }
+
+  Shape shape;
+  Array<Element> keys, values;
+  Array<int32_t> lengths{std::vector<int>{kSamples}};
+
+private:
+  std::string cacheType() const {
+    return formatv("!tfm.kv_cache<layers = 1, heads = {0}, key_size = {1}, "
+                   "value_size = {2}, {3}>",
+                   shape.groups, shape.keySize, shape.valueSize, shape.element);
+  }
+  std::string appendText() const {
+    return formatv(
+        R"(tfm.kernel @k(%k: tensor<?x?x{0}xf32>, %v: tensor<?x?x{1}xf32>, %layer: index, %c: {2}) -> {2} {{
+          %kh = tfm.split_heads %k into {3} : (tensor<?x?x{0}xf32>) -> tensor<?x{3}x?x{4}xf32>
+          %vh = tfm.split_heads %v into {3} : (tensor<?x?x{1}xf32>) -> tensor<?x{3}x?x{5}xf32>
+          %n = tfm.cache_append %kh, %vh into %c[%layer] : tensor<?x{3}x?x{4}xf32>, tensor<?x{3}x?x{5}xf32>, {2}
+          tfm.yield %n : {2}
+        })",
+        shape.groups * shape.keySize, shape.groups * shape.valueSize,
+        cacheType(), shape.groups, shape.keySize, shape.valueSize);
+  }
+  std::string attentionText() const {
+    return formatv(
+        R"(tfm.kernel @k(%q: tensor<?x?x{0}xf32>, %layer: index, %c: {1}) -> tensor<?x?x{2}xf32> {{
+          %qh = tfm.split_heads %q into {3} : (tensor<?x?x{0}xf32>) -> tensor<?x{3}x?x{4}xf32>
+          %a = tfm.cache_attention %qh over %c[%layer] {{scale = 0.25 : f32} : (tensor<?x{3}x?x{4}xf32>, {1}, index) -> tensor<?x{3}x?x{5}xf32>
+          %y = tfm.merge_heads %a : (tensor<?x{3}x?x{5}xf32>) -> tensor<?x?x{2}xf32>
+          tfm.yield %y : tensor<?x?x{2}xf32>
+        })",
+        shape.heads * shape.keySize, cacheType(), shape.heads * shape.valueSize,
+        shape.heads, shape.keySize, shape.valueSize);
+  }
+
+  Kernel append, attention;
+};
+
+float number(float x) { return x; }
+float number(Half x) { return toFloat(x); }
+
+template <typename Element> void checkCachedAttention(const Shape &shape) {
+  SCOPED_TRACE(formatv("H {0}, G {1}, D {2}, D' {3}, {4}", shape.heads,
+                       shape.groups, shape.keySize, shape.valueSize,
+                       shape.element)
+                   .str());
+  using Cached = CachedAttention<Element>;
+  constexpr int kSamples = Cached::kSamples, kLength = Cached::kLength;
+  Cached whole(shape);
+  Random random;
+  Array<float> q =
+      random.array({kSamples, kLength, shape.heads * shape.keySize});
+  Array<float> k =
+      random.array({kSamples, kLength, shape.groups * shape.keySize});
+  Array<float> v =
+      random.array({kSamples, kLength, shape.groups * shape.valueSize});
+  for (float &x : q.data)
+    x *= 4;
+  Array<float> out({kSamples, kLength, shape.heads * shape.valueSize});
+
+  // One sample starts with positions that it has already, the other without.
+  Cached start = whole;
+  start.lengths.data = {37, 0};
+  for (int g = 0; g != shape.groups; ++g)
+    for (int t = 0; t != 37; ++t) {
+      auto set = [&](Element &element) {
+        if constexpr (std::is_same_v<Element, Half>)
+          element = toHalf(random.next());
+        else
+          element = random.next();
+      };
+      for (int d = 0; d != shape.keySize; ++d)
+        set(start.keys({0, g, t / 64, d, t % 64}));
+      for (int d = 0; d != shape.valueSize; ++d)
+        set(start.values({0, g, t, d}));
+    }
+  whole = start;
+  whole.run(q, k, v, out, 0, kLength);
+
+  for (int b = 0; b != kSamples; ++b)
+    for (int g = 0; g != shape.groups; ++g)
+      for (int s = 0; s != kLength; ++s) {
+        int t = start.lengths({b}) + s;
+        for (int d = 0; d != shape.keySize; ++d)
+          ASSERT_NEAR(number(whole.keys({b, g, t / 64, d, t % 64})),
+                      k({b, s, g * shape.keySize + d}), 5e-4);
+        for (int d = 0; d != shape.valueSize; ++d)
+          ASSERT_NEAR(number(whole.values({b, g, t, d})),
+                      v({b, s, g * shape.valueSize + d}), 5e-4);
+      }
+
+  for (int b = 0; b != kSamples; ++b)
+    for (int h = 0; h != shape.heads; ++h)
+      for (int s = 0; s < kLength; s += 7) {
+        int g = h / (shape.heads / shape.groups);
+        int last = start.lengths({b}) + s;
+        std::vector<double> expected = attend(
+            last + 1, shape.valueSize,
+            [&](int t) {
+              double sum = 0;
+              for (int d = 0; d != shape.keySize; ++d)
+                sum += double(q({b, s, h * shape.keySize + d})) *
+                       number(whole.keys({b, g, t / 64, d, t % 64}));
+              return 0.25 * sum;
+            },
+            [](int) { return true; },
+            [&](int t, int d) { return number(whole.values({b, g, t, d})); });
+        for (int d = 0; d != shape.valueSize; ++d)
+          ASSERT_NEAR(out({b, s, h * shape.valueSize + d}), expected[d], 1e-5)
+              << "sample " << b << ", head " << h << ", query " << s;
+      }
+
+  for (int chunk : {1, 5, 17, 64}) {
+    SCOPED_TRACE(chunk);
+    Cached cut = start;
+    Array<float> again(out.shape);
+    for (int s = 0; s < kLength; s += chunk)
+      cut.run(q, k, v, again, s, std::min(chunk, kLength - s));
+    EXPECT_EQ(again.data, out.data);
+  }
+}
+} // namespace
+
+TEST(CachedAttention, AgreesInF16) {
+  checkCachedAttention<Half>({9, 3, 64, 64, "f16"});
+  checkCachedAttention<Half>({4, 4, 20, 20, "f16"});
+}
+
+TEST(CachedAttention, AgreesInF32) {
+  checkCachedAttention<float>({8, 1, 80, 40, "f32"});
+  checkCachedAttention<float>({2, 1, 96, 96, "f32"});
+}
+
+namespace {
+struct PlainShape {
+  int queries, keys;
+  bool isCausal, hasMask;
+};
+class PlainAttention : public testing::TestWithParam<PlainShape> {};
+} // namespace
+
+TEST_P(PlainAttention, Agrees) {
+  constexpr int kSamples = 2, kHeads = 6, kGroups = 3, kKey = 40, kValue = 24;
+  auto [queries, keys, isCausal, hasMask] = GetParam();
+  Kernel kernel(formatv(
+      R"(tfm.kernel @k(%q: tensor<?x6x?x40xf32>, %k: tensor<?x3x?x40xf32>, %v: tensor<?x3x?x24xf32>{0}) -> tensor<?x6x?x24xf32> {{
+        %o = tfm.attention %q, %k, %v {1} {2} {{scale = 0.5 : f32} : (tensor<?x6x?x40xf32>, tensor<?x3x?x40xf32>, tensor<?x3x?x24xf32>{3}) -> tensor<?x6x?x24xf32>
+        tfm.yield %o : tensor<?x6x?x24xf32>
+      })",
+      hasMask ? ", %m: tensor<?x1x?x?xi1>" : "", hasMask ? "mask %m" : "",
+      isCausal ? "causal" : "", hasMask ? ", tensor<?x1x?x?xi1>" : ""));
+  EXPECT_FALSE(kernel.isGeneric());
+  Random random;
+  Array<float> q = random.array({kSamples, kHeads, queries, kKey});
+  Array<float> k = random.array({kSamples, kGroups, keys, kKey});
+  Array<float> v = random.array({kSamples, kGroups, keys, kValue});
+  Array<uint8_t> mask({kSamples, 1, queries, keys});
+  for (uint8_t &keep : mask.data)
+    keep = random.next(3) != 0;
+  // One query sees nothing.
+  for (int t = 0; t != keys; ++t)
+    mask({1, 0, queries - 1, t}) = 0;
+  Array<float> out({kSamples, kHeads, queries, kValue});
+  for (int b = 0; b != kSamples; ++b)
+    for (int g = 0; g != kGroups; ++g) {
+      std::vector<Descriptor> arguments = {q, k, v};
+      if (hasMask)
+        arguments.push_back(mask);
+      arguments.push_back(Descriptor(out).crop(0, b, 1).crop(1, 2 * g, 2));
+      kernel(arguments);
+    }
+  for (int b = 0; b != kSamples; ++b)
+    for (int h = 0; h != kHeads; ++h)
+      for (int s = 0; s != queries; ++s) {
+        int g = h / 2;
+        std::vector<double> expected = attend(
+            keys, kValue,
+            [&](int t) {
+              double sum = 0;
+              for (int d = 0; d != kKey; ++d)
+                sum += double(q({b, h, s, d})) * k({b, g, t, d});
+              return 0.5 * sum;
+            },
+            [&, isCausal = isCausal, hasMask = hasMask](int t) {
+              return (!isCausal || t <= s) && (!hasMask || mask({b, 0, s, t}));
+            },
+            [&](int t, int d) { return v({b, g, t, d}); });
+        for (int d = 0; d != kValue; ++d)
+          ASSERT_NEAR(out({b, h, s, d}), expected[d], 1e-5)
+              << "sample " << b << ", head " << h << ", query " << s;
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, PlainAttention,
+                         testing::Values(PlainShape{70, 70, true, false},
+                                         PlainShape{5, 130, false, false},
+                                         PlainShape{20, 33, false, true},
+                                         PlainShape{3, 3, true, true},
+                                         PlainShape{1, 1, true, false}));
+
+/// The textbook form, operation by operation, with whatever schedule there is.
+TEST(TextbookAttention, StepByStep) {
+  constexpr int kSamples = 2, kHeads = 4, kGroups = 2, kLength = 11, kKeys = 13,
+                kSize = 20;
+  Random random;
+  Array<float> q = random.array({kSamples, kHeads, kLength, kSize});
+  Array<float> k = random.array({kSamples, kGroups, kKeys, kSize});
+  Array<float> v = random.array({kSamples, kGroups, kKeys, kSize});
+  // Query 0 of sample 1 sees nothing, the others the keys up to their own.
+  Array<uint8_t> mask({kSamples, 1, kLength, kKeys});
+  for (int b = 0; b != kSamples; ++b)
+    for (int s = 0; s != kLength; ++s)
+      for (int t = 0; t != kKeys; ++t)
+        mask({b, 0, s, t}) = t <= s && !(b == 1 && s == 0);
+
+  Kernel scores(
+      R"(tfm.kernel @k(%q: tensor<?x4x?x20xf32>, %k: tensor<?x2x?x20xf32>, %m: tensor<?x1x?x?xi1>) -> tensor<?x4x?x?xf32> {
+        %s = tfm.scores %q, %k : (tensor<?x4x?x20xf32>, tensor<?x2x?x20xf32>) -> tensor<?x4x?x?xf32>
+        %t = tfm.scale %s by 0.5 : tensor<?x4x?x?xf32>
+        %u = tfm.apply_mask %t, %m : tensor<?x4x?x?xf32>, tensor<?x1x?x?xi1>
+        tfm.yield %u : tensor<?x4x?x?xf32>
+      })");
+  EXPECT_TRUE(scores.isGeneric());
+  Kernel softmax(
+      R"(tfm.kernel @k(%x: tensor<?x4x?x?xf32>) -> tensor<?x4x?x?xf32> {
+        %p = tfm.softmax %x : tensor<?x4x?x?xf32>
+        tfm.yield %p : tensor<?x4x?x?xf32>
+      })");
+  Kernel mix(
+      R"(tfm.kernel @k(%p: tensor<?x4x?x?xf32>, %v: tensor<?x2x?x20xf32>) -> tensor<?x4x?x20xf32> {
+        %o = tfm.mix %p, %v : (tensor<?x4x?x?xf32>, tensor<?x2x?x20xf32>) -> tensor<?x4x?x20xf32>
+        tfm.yield %o : tensor<?x4x?x20xf32>
+      })");
+  Array<float> x({kSamples, kHeads, kLength, kKeys}), p(x.shape), o(q.shape);
+  scores({q, k, mask, x});
+  softmax({x, p});
+  mix({p, v, o});
+
+  for (int b = 0; b != kSamples; ++b)
+    for (int h = 0; h != kHeads; ++h)
+      for (int s = 0; s != kLength; ++s) {
+        auto score = [&](int t) {
+          double sum = 0;
+          for (int d = 0; d != kSize; ++d)
+            sum += double(q({b, h, s, d})) * k({b, h / 2, t, d});
+          return 0.5 * sum;
+        };
+        auto sees = [&](int t) { return mask({b, 0, s, t}) != 0; };
+        for (int t = 0; t != kKeys; ++t) {
+          if (sees(t))
+            ASSERT_NEAR(x({b, h, s, t}), score(t), 1e-5);
+          else
+            ASSERT_EQ(x({b, h, s, t}), -INFINITY);
+        }
+        std::vector<double> expected =
+            attend(kKeys, kSize, score, sees,
+                   [&](int t, int d) { return v({b, h / 2, t, d}); });
+        for (int d = 0; d != kSize; ++d)
+          ASSERT_NEAR(o({b, h, s, d}), expected[d], 1e-5);
+      }
+}
+
+TEST(TextbookAttention, CausalMaskFromLengths) {
+  Kernel kernel(
+      R"(tfm.kernel @k(%x: tensor<?x1x?x?xf32>, %s: index, %t: index) -> tensor<?x1x?x?xf32> {
+        %m = tfm.causal_mask %s by %t : tensor<1x1x?x?xi1>
+        %y = tfm.apply_mask %x, %m : tensor<?x1x?x?xf32>, tensor<1x1x?x?xi1>
+        tfm.yield %y : tensor<?x1x?x?xf32>
+      })");
+  Random random;
+  Array<float> x = random.array({2, 1, 3, 5}), y(x.shape);
+  kernel({x, 3, 5, y});
+  for (int b = 0; b != 2; ++b)
+    for (int s = 0; s != 3; ++s)
+      for (int t = 0; t != 5; ++t)
+        EXPECT_EQ(y({b, 0, s, t}), t <= s ? x({b, 0, s, t}) : -INFINITY);
+}
