@@ -1,9 +1,9 @@
 //===- PlanMemory.cpp - Every temporary's place in one arena --------------===//
 //
 // Expects functions of one block whose tensors come from arguments, loads and
-// launches into `tensor.empty`. Promises buffers: results are arguments (but for
-// the cache, which is still returned, so that its updates are), and temporaries
-// views of the arena at offsets that follow from B and S. Reports
+// launches into `tensor.empty`. Promises buffers: results are arguments (but
+// for the cache, which is still returned, so that its updates are), and
+// temporaries views of the arena at offsets that follow from B and S. Reports
 // what it cannot place.
 //
 //===----------------------------------------------------------------------===//
@@ -339,9 +339,10 @@ LogicalResult Planner::rewrite(Operation &op) {
         return success();
       })
       .Case<func::ReturnOp>([&](auto terminator) {
-        SmallVector<Value> caches = llvm::filter_to_vector(
-            terminator.getOperands(),
-            [](Value value) { return isa<KvCacheType>(value.getType()); });
+        SmallVector<Value> caches =
+            llvm::filter_to_vector(terminator.getOperands(), [](Value value) {
+              return isa<KvCacheType>(value.getType());
+            });
         func::ReturnOp::create(builder, loc, caches);
         return success();
       })
@@ -359,9 +360,8 @@ LogicalResult Planner::rewrite(Operation &op) {
 void Planner::finish() {
   unsigned known = function.getNumArguments();
   function.removeResAttrsAttr();
-  function.setType(
-      builder.getFunctionType(block.getArgumentTypes(),
-                              block.getTerminator()->getOperandTypes()));
+  function.setType(builder.getFunctionType(
+      block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
   SmallVector<Attribute> attributes;
   if (ArrayAttr present = function.getArgAttrsAttr())
     attributes.append(present.begin(), present.end());

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/llvm/Passes.h"
 #include "dialect/TfmDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -21,6 +22,7 @@ int main(int argc, char **argv) {
                   mlir::tensor::TensorDialect, mlir::tfm::TfmDialect>();
   mlir::registerTransformsPasses();
   mlir::tfm::registerTfmPasses();
+  mlir::tfm::registerTfmLlvmPasses();
   mlir::tfm::registerPipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "TFM pass driver\n", registry));
