@@ -275,6 +275,8 @@ LogicalResult HostLowering::lower() {
   auto lowered = LLVM::LLVMFuncOp::create(
       b, b.loc, function.getSymName(),
       LLVM::LLVMFunctionType::get(b.i32, {b.ptr, b.ptr}));
+  // The descriptor alone refers to it, whatever its name is.
+  lowered.setLinkage(LLVM::Linkage::Internal);
   Block *entry = lowered.addEntryBlock(b);
   worker = entry->getArgument(0);
   call = entry->getArgument(1);

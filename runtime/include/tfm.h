@@ -20,6 +20,9 @@
 extern "C" {
 #endif
 
+// In a library of a model, these functions are all that others see.
+#pragma GCC visibility push(default)
+
 /// The linked-in model, ready to run: its weights mapped, the kernels for this
 /// processor chosen, its tokenizer built.
 typedef struct tfm_program tfm_program;
@@ -175,6 +178,8 @@ int tfm_generate(tfm_session *session, const tfm_prompt *prompts,
 /// the others with a failure. May be called from any thread and from a signal
 /// handler. Later calls run again.
 void tfm_cancel(tfm_session *session);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }
