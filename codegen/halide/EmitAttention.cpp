@@ -25,7 +25,7 @@ constexpr int kTile = TFM_CACHE_TILE, kLanes = 8;
 /// Added to masked scores. No score of numbers comes near it.
 constexpr float kMasked = -1e30f;
 /// Queries of a block of rows, if there are many.
-constexpr int kQueries = 16;
+constexpr int kQueries = 8;
 } // namespace
 
 //===----------------------------------------------------------------------===//

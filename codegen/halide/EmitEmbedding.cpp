@@ -19,10 +19,9 @@ void KernelEmitter::emit(EmbedOp op) {
     at.emplace_back("r" + std::to_string(i));
   std::vector<Var> vars = at;
   vars.insert(vars.begin(), e);
-  result(vars) =
-      table.at(Halide::unsafe_promise_clamped(
-                   tokens.func(at), 0, int(table.type.getDimSize(0)) - 1),
-               e);
+  int words = table.type.getDimSize(0);
+  Expr token = Halide::unsafe_promise_clamped(tokens.func(at), 0, words - 1);
+  result(vars) = table.at(token, e, Matrix::Order::RowByRow);
   std::vector<Expr> extents = tokens.extents;
   extents.insert(extents.begin(), int(table.type.getDimSize(1)));
   set(op.getResult(), result, extents);

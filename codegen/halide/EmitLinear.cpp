@@ -21,12 +21,6 @@ constexpr int kBlock = BlockType::kBlockSize;
 constexpr int kGroup = 8, kPanel = 16;
 } // namespace
 
-/// Four bits of the packed byte, those of element `i` of its block.
-static Expr nibble(Expr byte, Expr i) {
-  return Halide::select(i < kBlock / 2, byte & Halide::cast<uint8_t>(15),
-                        byte >> Halide::cast<uint8_t>(4));
-}
-
 /// An element of a plain matrix; bf16 comes as its bits.
 static Expr toFloat(Expr element) {
   if (element.type() == Halide::UInt(16))
@@ -34,7 +28,7 @@ static Expr toFloat(Expr element) {
   return Halide::cast<float>(element);
 }
 
-Expr Matrix::at(Expr n, Expr k) const {
+Expr Matrix::at(Expr n, Expr k, Order order) const {
   if (!isPacked)
     return toFloat(parts[0](k, Halide::min(n, int(type.getDimSize(0)) - 1)));
   auto block = dyn_cast<BlockType>(type.getElementType());
@@ -42,15 +36,34 @@ Expr Matrix::at(Expr n, Expr k) const {
     return toFloat(parts[0](n % kPanel, k, n / kPanel));
   Expr row = n % kGroup, group = n / kGroup % 4, tile = n / 32;
   Expr b = k / kBlock, i = k % kBlock;
+  bool isByte = block.getFormat() == BlockFormat::Q8_0;
+  Expr vector = isByte ? i / 4 : i % 16 / 4;
+  auto byteAt = [&](Expr j) {
+    return Halide::reinterpret<uint8_t>(
+        parts[0](4 * row + j, vector, group, b, tile));
+  };
+  // A vector of rows is a vector of words of four neighbours.
+  Expr word =
+      order == Order::RowByRow
+          ? Halide::cast<uint32_t>(byteAt(i % 4))
+          : Halide::concat_bits({byteAt(0), byteAt(1), byteAt(2), byteAt(3)});
+  Expr place = order == Order::RowByRow ? Expr(0) : i % 4;
+  Expr quant;
+  if (isByte)
+    quant = Halide::reinterpret<int32_t>(word << (24 - 8 * place)) >> 24;
+  else
+    quant = Halide::reinterpret<int32_t>(
+        (word >> (8 * place + Halide::select(i < kBlock / 2, 0, 4))) & 15u);
+  quant = Halide::cast<float>(quant);
+
+  // Strict, so that all kernels see the same weights.
   Expr scale = Halide::cast<float>(parts[1](row, group, b, tile));
-  if (block.getFormat() == BlockFormat::Q8_0)
-    return scale * Halide::cast<float>(
-                       parts[0](4 * row + i % 4, i / 4, group, b, tile));
-  Expr byte = parts[0](4 * row + i % 4, i % 16 / 4, group, b, tile);
-  Expr quant = Halide::cast<float>(nibble(byte, i));
+  if (isByte)
+    return Halide::strict_float(scale * quant);
   if (block.getFormat() == BlockFormat::Q4_0)
-    return scale * (quant - 8.0f);
-  return scale * quant + Halide::cast<float>(parts[2](row, group, b, tile));
+    return Halide::strict_float(scale * (quant - 8.0f));
+  Expr min = Halide::cast<float>(parts[2](row, group, b, tile));
+  return Halide::strict_float(scale * quant + min);
 }
 
 Matrix KernelEmitter::getMatrix(Value value) const {
@@ -83,7 +96,7 @@ void KernelEmitter::emit(LinearOp op) {
   Var l("l"), k("k"), p("p"), r("r"), n("n");
   Func panel(uniqueName("panel")), sum(uniqueName("sum")),
       result(uniqueName("linear"));
-  panel(l, k, p) = weight.at(kPanel * p + l, k);
+  panel(l, k, p) = weight.at(kPanel * p + l, k, Matrix::Order::ColumnByColumn);
   RDom inner(0, size, "k");
   sum(l, p, r) = 0.0f;
   sum(l, p, r) += input.func(inner, r) * panel(l, inner, p);
@@ -92,9 +105,9 @@ void KernelEmitter::emit(LinearOp op) {
     value += func(op.getBias())(n);
   result(n, r) = value;
 
-  bool isConverted =
-      !weight.isPacked || isa<BlockType>(weight.type.getElementType());
-  floatProducts.push_back({sum, panel, inner.x, isConverted});
+  bool isBlocked = isa<BlockType>(weight.type.getElementType());
+  floatProducts.push_back(
+      {sum, panel, inner.x, size, weight.isPacked, isBlocked});
   set(op.getResult(), result,
       {Expr(int(weight.type.getDimSize(0))), input.extents[1]});
 }

@@ -21,6 +21,12 @@ int tfm::vectorWidth(int64_t size, int widest) {
   return width;
 }
 
+int tfm::unrolledSteps(int64_t steps, int wanted) {
+  while (wanted > 1 && (steps % wanted != 0 || steps == wanted))
+    wanted /= 2;
+  return wanted;
+}
+
 static Halide::Type convertType(Type type) {
   if (type.isF16())
     return Halide::Float(16);

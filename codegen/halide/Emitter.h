@@ -38,9 +38,12 @@ struct Matrix {
   std::vector<Halide::ImageParam> parts;
   bool isPacked;
 
+  /// Which neighbours are vectors where the elements are read.
+  enum class Order { RowByRow, ColumnByColumn };
+
   /// The element in row `n`, column `k` as f32. Rows that pad the last tile are
   /// numbers.
-  Halide::Expr at(Halide::Expr n, Halide::Expr k) const;
+  Halide::Expr at(Halide::Expr n, Halide::Expr k, Order order) const;
 };
 
 /// A sum of integer products, see EmitLinear.cpp.
@@ -61,7 +64,8 @@ struct FloatProduct {
   Halide::Func sum;   ///< (column of panel, panel, row of x)
   Halide::Func panel; ///< (column of panel, k, panel): weights as f32
   Halide::RVar k;
-  bool isConverted; ///< whether `panel` takes more than a load and a cast
+  int size;                 ///< K
+  bool isPacked, isBlocked; ///< what the weights are
 };
 
 /// Attention, see EmitAttention.cpp. A row is (q, j, g, n, b): query q of block
@@ -211,6 +215,11 @@ private:
 
 /// The widest vector that divides `size`, at most `widest`, a power of 2.
 int vectorWidth(int64_t size, int widest = 8);
+
+/// How many of `steps` steps of a sum to unroll, at most `wanted`. A sum keeps
+/// a loop: the compiler adds the steps of a loop in order, but may reassociate
+/// a sum that is a straight line.
+int unrolledSteps(int64_t steps, int wanted);
 
 } // namespace mlir::tfm
 

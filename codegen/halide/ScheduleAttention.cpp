@@ -22,6 +22,8 @@ constexpr int kTile = 64;
 constexpr int kParts = 8;
 /// Sums that a register tile holds.
 constexpr int kSums = 12;
+/// Steps of a sum that are unrolled.
+constexpr int kSteps = 4;
 } // namespace
 
 static int largestDivisor(int number, int atMost) {
@@ -118,7 +120,8 @@ void KernelEmitter::scheduleAttention(const AttentionProduct &attention) {
       .reorder(product.args()[0], rowVar, attention.depth)
       .vectorize(product.args()[0], lanes)
       .unroll(product.args()[0])
-      .unroll(rowVar);
+      .unroll(rowVar)
+      .unroll(attention.depth, unrolledSteps(attention.keySize, kSteps));
   if (queries > 1) {
     Func keys = attention.keys;
     keys.compute_at(score, tile)
@@ -169,7 +172,8 @@ void KernelEmitter::scheduleAttention(const AttentionProduct &attention) {
       .reorder(mix.args()[0], mixRow, attention.key)
       .vectorize(mix.args()[0], width)
       .unroll(mix.args()[0])
-      .unroll(mixRow);
+      .unroll(mixRow)
+      .unroll(attention.key, kSteps);
   if (queries > 1) {
     Func values = attention.values;
     values.compute_at(mixed, attention.tileOfMix)

@@ -19,6 +19,8 @@ using Halide::Var;
 namespace {
 constexpr int kTile = 32, kGroup = 8, kPanel = 16;
 constexpr int kBlock = BlockType::kBlockSize;
+/// Steps of a sum that are unrolled.
+constexpr int kSteps = 4;
 /// Blocks that are asked for in advance of their use.
 constexpr int kPrefetch = 8;
 /// Rows of a register tile: of integers, of f32 in two vectors of 8, and of f32
@@ -101,21 +103,23 @@ void KernelEmitter::scheduleFloatProduct(const FloatProduct &product,
   sum.compute_at(tile).bound_extent(p, panels).bound_extent(r, height);
   sum.vectorize(l, lanes).unroll(l).unroll(p).unroll(r);
 
+  // A whole block at a time has constant places in words.
   Halide::RVar outer("ko"), step("ki");
-  int unrolled = few && product.isConverted ? kBlock : 4;
-  sum.update().split(product.k, outer, step, unrolled,
-                     TailStrategy::GuardWithIf);
+  bool inPlace = product.isPacked && (few || !product.isBlocked);
+  int steps = unrolledSteps(product.size,
+                            inPlace && product.isBlocked ? kBlock : kSteps);
   sum.update()
+      .split(product.k, outer, step, steps)
       .reorder(l, p, r, step, outer)
       .vectorize(l, lanes)
       .unroll(l)
       .unroll(p)
       .unroll(r);
-  if (!product.isConverted) {
+  if (inPlace) {
     sum.update().unroll(step);
     return;
   }
-  // Blocks are unpacked once for all rows that use them.
+  // Weights are converted once for all rows that use them.
   Var pl = panel.args()[0], pk = panel.args()[1], pp = panel.args()[2];
   if (few)
     panel.compute_at(sum, outer);
@@ -123,9 +127,10 @@ void KernelEmitter::scheduleFloatProduct(const FloatProduct &product,
     panel.compute_at(panelLevel);
   panel.bound_extent(pl, kPanel)
       .reorder(pl, pk, pp)
-      .vectorize(pl, lanes)
+      .vectorize(pl, 8)
       .unroll(pl)
-      .unroll(pk, 4, TailStrategy::GuardWithIf);
+      .unroll(pk, product.isBlocked ? kBlock : kSteps,
+              TailStrategy::GuardWithIf);
 }
 
 void KernelEmitter::scheduleProducts() {
