@@ -25,7 +25,13 @@ uint32_t tfm::detectCpuFeatures() {
       __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
     features |= TFM_CPU_AVX512;
-  if (__builtin_cpu_supports("avx512vnni"))
+  if (__builtin_cpu_supports("avx512vnni") &&
+      __builtin_cpu_supports("avx512vbmi") &&
+      __builtin_cpu_supports("avx512vbmi2") &&
+      __builtin_cpu_supports("avx512ifma") &&
+      __builtin_cpu_supports("avx512bitalg") &&
+      __builtin_cpu_supports("avx512vpopcntdq") &&
+      __builtin_cpu_supports("avx512bf16"))
     features |= TFM_CPU_AVX512_VNNI;
   return features;
 }
@@ -38,7 +44,8 @@ std::string tfm::describeCpuFeatures(uint32_t features) {
   };
   add(TFM_CPU_AVX2, "AVX2 + FMA + F16C");
   add(TFM_CPU_AVX512, "AVX-512 F + BW + DQ + VL + CD");
-  add(TFM_CPU_AVX512_VNNI, "AVX-512 VNNI");
+  add(TFM_CPU_AVX512_VNNI,
+      "AVX-512 VNNI + VBMI + VBMI2 + IFMA + BITALG + VPOPCNTDQ + BF16");
   return text;
 }
 

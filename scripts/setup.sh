@@ -10,7 +10,7 @@ mkdir -p "$logs"
 # step NAME COMMAND...: runs a command with its output in a log. When it fails,
 # shows how the log ends, and stops.
 step() {
-  local name=$1 log="$logs/${1// /-}.log" start=$SECONDS
+  local name=$1 log="$logs/${1//[ \/]/-}.log" start=$SECONDS
   shift
   printf '== %s … ' "$name"
   if "$@" >"$log" 2>&1 </dev/null; then

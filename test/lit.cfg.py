@@ -43,7 +43,9 @@ with open("/proc/cpuinfo") as file:
 for feature, needed in {
     "avx2": {"avx2", "fma", "f16c"},
     "avx512": {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"},
-    "avx512-vnni": {"avx512_vnni"},
+    "avx512-vnni": {"avx512_vnni", "avx512vbmi", "avx512_vbmi2",
+                    "avx512ifma", "avx512_bitalg", "avx512_vpopcntdq",
+                    "avx512_bf16"},
 }.items():
     if needed <= set(flags):
         config.available_features.add(feature)

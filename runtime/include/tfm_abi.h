@@ -100,9 +100,11 @@ typedef struct tfm_entry_point {
 
 /// What a processor must offer.
 enum {
-  TFM_CPU_AVX2 = 1 << 0,        ///< AVX2, FMA and F16C
-  TFM_CPU_AVX512 = 1 << 1,      ///< AVX-512 F, BW, DQ, VL, CD
-  TFM_CPU_AVX512_VNNI = 1 << 2, ///< AVX-512 VNNI
+  TFM_CPU_AVX2 = 1 << 0,   ///< AVX2, FMA and F16C
+  TFM_CPU_AVX512 = 1 << 1, ///< AVX-512 F, BW, DQ, VL, CD
+  /// AVX-512 VNNI with VBMI, VBMI2, IFMA, BITALG, VPOPCNTDQ and BF16: what
+  /// processors with VNNI have from Zen 4 and Sapphire Rapids on.
+  TFM_CPU_AVX512_VNNI = 1 << 2,
 };
 
 /// The kernels compiled for one instruction set.

@@ -195,7 +195,8 @@ static std::optional<InstructionSet> detectInstructionSet() {
     bits |= TFM_CPU_AVX2;
   if (hasAll({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}))
     bits |= TFM_CPU_AVX512;
-  if (hasAll({"avx512vnni"}))
+  if (hasAll({"avx512vnni", "avx512vbmi", "avx512vbmi2", "avx512ifma",
+              "avx512bitalg", "avx512vpopcntdq", "avx512bf16"}))
     bits |= TFM_CPU_AVX512_VNNI;
   for (InstructionSet isa : getInstructionSets())
     if ((getCpuFeatures(isa) & ~bits) == 0)
