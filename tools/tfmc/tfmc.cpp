@@ -254,6 +254,13 @@ LogicalResult Driver::run() {
                    << error.message() << "\n";
       return failure();
     }
+  if (std::string output = getOutput();
+      llvm::sys::fs::equivalent(options.input, output)) {
+    llvm::errs() << "error: expects an output other than the model, but both "
+                    "are "
+                 << output << "; name another with -o\n";
+    return failure();
+  }
   if (failed(load()) || failed(limitContext()))
     return failure();
   if (options.stage >= Stage::Fused && failed(runPasses(buildFusedPipeline)))
