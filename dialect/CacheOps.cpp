@@ -6,8 +6,7 @@
 using namespace mlir;
 using namespace mlir::tfm;
 
-/// `cache-c1`: `op` consumes `cache`, so every other use comes before it.
-static LogicalResult verifyConsumes(Operation *op, Value cache) {
+LogicalResult tfm::verifyConsumes(Operation *op, Value cache) {
   for (Operation *user : cache.getUsers()) {
     if (user == op)
       continue;

@@ -1,5 +1,6 @@
 //===- KernelOps.cpp - Outlined work --------------------------------------===//
 
+#include "dialect/Shapes.h"
 #include "dialect/TfmDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -95,6 +96,10 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
       failed(
           verifyTypes("outs", getOuts().getTypes(), kernel.getResultTypes())))
     return failure();
+
+  for (Value out : getOuts())
+    if (isa<KvCacheType>(out.getType()) && failed(verifyConsumes(*this, out)))
+      return failure();
 
   int64_t tiled = getTile().size();
   for (Type out : getOuts().getTypes()) {

@@ -1,4 +1,4 @@
-//===- Shapes.h - Rules about dimensions ------------------------*- C++ -*-===//
+//===- Shapes.h - Rules that operations share -------------------*- C++ -*-===//
 //
 // What the verifiers and the shape inference of all families share.
 //
@@ -40,6 +40,10 @@ LogicalResult verifyGroupedHeads(Operation *op, int64_t heads, int64_t groups);
 /// [B, H, S, T] in which some dimensions may be unknown.
 LogicalResult verifyMaskBroadcasts(Operation *op, ArrayRef<int64_t> mask,
                                    ArrayRef<int64_t> scores);
+
+/// `cache-c1`: fails unless every other use of `cache` comes before `op`, which
+/// consumes it.
+LogicalResult verifyConsumes(Operation *op, Value cache);
 
 } // namespace mlir::tfm
 

@@ -62,6 +62,23 @@ func.func @consumed_twice(%c: !cache, %n: tensor<?xi32>) -> !cache {
 
 !cache = !tfm.kv_cache<layers = 1, heads = 2, key_size = 8, value_size = 4, f16>
 
+// cache-c1
+tfm.kernel @append(%k: tensor<?x2x?x8xf32>, %v: tensor<?x2x?x4xf32>, %l: index, %c: !cache) -> !cache {
+  %0 = tfm.cache_append %k, %v into %c[%l] : tensor<?x2x?x8xf32>, tensor<?x2x?x4xf32>, !cache
+  tfm.yield %0 : !cache
+}
+func.func @read_after_launch(%k: tensor<?x2x?x8xf32>, %v: tensor<?x2x?x4xf32>, %l: index, %c: !cache) -> tensor<?xi32> {
+  // expected-error @+1 {{expects no use of a cache after the one that consumes it}}
+  %0 = tfm.launch @append(%k, %v, %l) outs(%c) tile [1, 1] : (tensor<?x2x?x8xf32>, tensor<?x2x?x4xf32>, index) outs (!cache)
+  // expected-note @+1 {{used here}}
+  %1 = tfm.cache_lengths %c : (!cache) -> tensor<?xi32>
+  return %1 : tensor<?xi32>
+}
+
+// -----
+
+!cache = !tfm.kv_cache<layers = 1, heads = 2, key_size = 8, value_size = 4, f16>
+
 // cache-attention-c1
 func.func @attention_head_size(%q: tensor<1x4x1x4xf32>, %c: !cache, %l: index) {
   // expected-error @+1 {{expects query and cache to have equal head size D, but got 4 and 8}}
