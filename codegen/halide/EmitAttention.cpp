@@ -137,8 +137,10 @@ void KernelEmitter::emitAttention(Value result,
 
   Func query(uniqueName("query")), keys(uniqueName("keys")),
       values(uniqueName("values"));
-  query(d, q, j, g, n, b) =
-      operands.query.func(d, queryAt(n, q), g * shared + j, b) * operands.scale;
+  // Strict, so that the scale is not taken out of a short sum over d.
+  query(d, q, j, g, n, b) = Halide::strict_float(
+      operands.query.func(d, queryAt(n, q), g * shared + j, b) *
+      operands.scale);
   keys(t, d, tile, g, b) = operands.key(t, d, tile, g, b);
   values(d, t, tile, g, b) = operands.value(t, d, tile, g, b);
 

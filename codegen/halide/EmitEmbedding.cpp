@@ -86,8 +86,10 @@ void KernelEmitter::emit(RopeOp op) {
     partner = Halide::clamp(partner, 0, size - 1);
   }
   Expr x = input.func(d, s, h, b), y = input.func(partner, s, h, b);
-  Expr turned = x * angle(pair, s, b)[0] +
-                Halide::select(isFirst, -y, y) * angle(pair, s, b)[1];
+  // Strict, so that it is always the other product that becomes an FMA.
+  Expr ofPartner = Halide::strict_float(Halide::select(isFirst, -y, y) *
+                                        angle(pair, s, b)[1]);
+  Expr turned = x * angle(pair, s, b)[0] + ofPartner;
   result(d, s, h, b) =
       dims == size ? turned : Halide::select(d < dims, turned, x);
   rotations.push_back({angle, result, dims, size, isInterleaved});

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a tiny Llama with random weights as a GGUF file.
 
-Two layers, E = 64, H = 4, G = 2, D = 16, F = 96, V = 320, byte-level BPE with
+Two layers, H = 4, G = 2, D = 16, E = 64, F = 96, V = 320, byte-level BPE with
 three control tokens, the 256 bytes and 61 merges. The same options give the
 same file, byte for byte. `--help` lists what can be chosen, or got wrong.
 """
@@ -10,7 +10,7 @@ import argparse
 import random
 import struct
 
-LAYERS, E, H, G, D, F, V = 2, 64, 4, 2, 16, 96, 320
+LAYERS, F, V = 2, 96, 320
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 # ggml's numbers of tensor types, and GGUF's of value types.
@@ -108,6 +108,9 @@ def main():
                         help="of matrices (default: %(default)s)")
     parser.add_argument("--embedding-type", choices=TYPES, default="q8_0",
                         help="of token_embd (default: %(default)s)")
+    parser.add_argument("--heads", type=int, nargs=3, default=(4, 2, 16),
+                        metavar=("H", "G", "D"), help="number of query and of "
+                        "key heads, and their size; E = H * D")
     parser.add_argument("--untied", action="store_true",
                         help="add an output matrix of its own")
     parser.add_argument("--set", action="append", default=[],
@@ -115,7 +118,7 @@ def main():
     parser.add_argument("--unset", action="append", default=[], metavar="KEY",
                         help="leave out a key")
     parser.add_argument("--add-tensor", action="append", default=[],
-                        metavar="NAME", help="add an f32 vector of E elements")
+                        metavar="NAME", help="add an f32 vector of 64 elements")
     parser.add_argument("--drop-tensor", action="append", default=[],
                         metavar="NAME", help="leave out a tensor")
     parser.add_argument("--relabel-tensor", action="append", default=[],
@@ -123,6 +126,8 @@ def main():
                         "ggml's number N, whatever its bytes are")
     args = parser.parse_args()
 
+    H, G, D = args.heads
+    E = H * D
     tokens, merges = vocabulary()
     assert len(tokens) == V
     kinds = [3] * len(CONTROL) + [1] * (V - len(CONTROL))
@@ -186,7 +191,7 @@ def main():
                        for _ in range(dims[0] * dims[1])]
         tensors[name + ".weight"] = dims, TYPES[kind], encode(numbers, kind)
     for name in args.add_tensor:
-        tensors[name] = (E,), TYPES["f32"], encode([1.0] * E, "f32")
+        tensors[name] = (64,), TYPES["f32"], encode([1.0] * 64, "f32")
     for name in args.drop_tensor:
         del tensors[name]
     for label in args.relabel_tensor:

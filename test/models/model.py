@@ -15,13 +15,14 @@ GGUF = os.path.join(ROOT, "models", "smollm2-135m-instruct-q4_1.gguf")
 TFMC = os.path.join(BUILD, "bin", "tfmc")
 
 # The ways to compile it that are tested: a name, and the options of tfmc.
-VARIANTS = {"default": [], "f32": ["--activations=f32"]}
+VARIANTS = {"default": [], "f32": ["--activations=f32"],
+            "library.so": ["--emit=so"]}
 
 COMPILE_SECONDS, RUN_SECONDS = 1200, 600
 
 
 def compiled(variant):
-    """The path of the executable, compiled by the first test that asks."""
+    """The path of what tfmc makes, compiled by the first test that asks."""
     folder = os.path.join(BUILD, "test", "models")
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "smollm2-" + variant)
