@@ -1,7 +1,8 @@
 //===- Main.cpp - The command line of a compiled model --------------------===//
 //
 // Reads options and prompts, calls tfm.h, prints text or JSON. Exit codes:
-// 0 ok, 1 a failure, 2 wrong usage, 130 ended by Ctrl-C.
+// 0 ok, or nobody reads the output any more; 1 a failure; 2 wrong usage; 130
+// ended by Ctrl-C.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,14 +13,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -38,12 +38,15 @@ enum ExitCode { Ok = 0, Failure = 1, Usage = 2, Interrupted = 130 };
 /// Samples that --batch runs side by side.
 constexpr int32_t batchWidth = 8;
 
+/// The most that is read of standard input or of a file.
+constexpr size_t mostBytes = size_t(256) << 20;
+
 struct Options {
   std::optional<std::string> prompt;
   int32_t maxNewTokens = 128;
   tfm_sampling sampling = {0, 0, 1, 1, 0};
   tfm_session_options session = {};
-  std::string batchFile, idsFile;
+  std::optional<std::string> batchFile, idsFile;
   bool json = false, tokenize = false, score = false;
   bool bench = false, info = false;
 };
@@ -58,9 +61,10 @@ struct Stop {
   throw Stop{Failure, message};
 }
 
-void check(int result) {
+/// `where` is what the message starts with.
+void check(int result, const std::string &where = "") {
   if (result)
-    fail(tfm_error());
+    fail(where + tfm_error());
 }
 
 /// Standard output. A reader that has gone away ends the program quietly.
@@ -76,21 +80,6 @@ void print(std::string_view text) {
 void printJson(const Json &json) {
   // Bytes that are not UTF-8 cannot stand in JSON.
   print(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-}
-
-std::string readAll(std::istream &stream, const std::string &name) {
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (stream.bad())
-    fail(name + ": cannot read");
-  return text;
-}
-
-std::string readFile(const std::string &path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    fail(path + ": " + std::strerror(errno));
-  return readAll(file, path);
 }
 
 struct CloseProgram {
@@ -131,60 +120,125 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+std::string readAll(std::FILE *file, const std::string &name) {
+  std::string text;
+  std::vector<char> piece(1 << 16);
+  while (size_t bytes = std::fread(piece.data(), 1, piece.size(), file)) {
+    text.append(piece.data(), bytes);
+    if (text.size() > mostBytes)
+      fail(name + ": expects at most " + std::to_string(mostBytes) + " bytes");
+  }
+  if (interrupted)
+    throw Stop{Interrupted, ""};
+  if (std::ferror(file))
+    fail(name + ": " + std::strerror(errno));
+  return text;
+}
+
+std::string readFile(const std::string &path) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(
+      std::fopen(path.c_str(), "re"), std::fclose);
+  if (!file)
+    fail(path + ": " + std::strerror(errno));
+  return readAll(file.get(), path);
+}
+
+std::string readPrompt(const Options &options) {
+  if (options.prompt)
+    return *options.prompt;
+  if (isatty(STDIN_FILENO))
+    throw Stop{Usage, "expects a prompt, as an argument or on standard input "
+                      "(see --help)"};
+  return readAll(stdin, "standard input");
+}
+
+/// The value of option `name`: a finite number of at least `least`.
+template <typename Number>
+Number parseNumber(const std::string &name, const std::string &text,
+                   Number least) {
+  Number value;
+  const char *end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && rest == end && std::isfinite(value) &&
+      value >= least)
+    return value;
+  std::ostringstream message;
+  message << name << ": expects a ";
+  if constexpr (std::is_integral_v<Number>)
+    message << "whole number from " << least << " to "
+            << std::numeric_limits<Number>::max();
+  else
+    message << "number of at least " << least;
+  message << ", but got '" << text << "'";
+  throw Stop{Usage, message.str()};
+}
+
+//===----------------------------------------------------------------------===//
 // What can be asked for
 //===----------------------------------------------------------------------===//
 
 Options parse(int argc, char **argv) {
   Options options;
-  CLI::App app("Continues a text with the language model in this file.\n"
-               "Prints the continuation only; greedy by default. Without TEXT "
-               "standard input\nis the prompt, taken as it is.");
+  CLI::App app("Continues a text with the language model in this file, and "
+               "prints the\ncontinuation. Without TEXT standard input is the "
+               "prompt, taken as it is.\n\nDefaults are in brackets.");
   app.footer("Example: " + std::string(argv[0]) +
-             " -n 40 --temperature 0.8 \"The capital of France is\"");
+             " -n 40 --temperature 0.8 \"The capital of France is\"\n\n"
+             "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 ended by "
+             "Ctrl-C");
   app.get_formatter()->column_width(24);
-  app.get_formatter()->label("POSITIONALS", "Arguments");
-  auto add = [&](const char *name, auto &value, const char *type,
-                 const char *help) {
+  app.get_formatter()->label("Positionals", "Argument");
+  auto addText = [&](const char *name, std::optional<std::string> &value,
+                     const char *type, const char *help) {
     return app.add_option(name, value, help)->option_text(type);
+  };
+  auto addNumber = [&](const char *name, auto &value, const char *type,
+                       const char *help, std::decay_t<decltype(value)> least) {
+    app.add_option_function<std::string>(
+           name,
+           [name, least, &value](const std::string &text) {
+             value = parseNumber(name, text, least);
+           },
+           help)
+        ->option_text(type);
   };
   auto addFlag = [&](const char *name, bool &value, const char *help) {
     return app.add_flag(name, value, help)->option_text(" ");
   };
-  constexpr int32_t most = std::numeric_limits<int32_t>::max();
-  add("TEXT", options.prompt, " ", "the prompt");
-  add("-n", options.maxNewTokens, "N", "most new tokens (128)")
-      ->check(CLI::Range(0, most));
-  add("--temperature", options.sampling.temperature, "T",
-      "0: most probable token; else draw (0)");
-  add("--top-k", options.sampling.top_k, "K",
-      "draw from the K best tokens (0: all)");
-  add("--top-p", options.sampling.top_p, "P",
-      "draw from the best tokens that sum to P (1)");
-  add("--repeat-penalty", options.sampling.repeat_penalty, "X",
-      "make tokens seen before less probable (1: no)");
-  add("--seed", options.sampling.seed, "N", "of the draws (0)");
-  add("--ctx", options.session.context, "N",
-      "tokens of prompt and continuation (the model's)")
-      ->check(CLI::Range(1, most));
-  add("--threads", options.session.threads, "N", "threads (one per core)")
-      ->check(CLI::Range(1, most));
-  add("--prefill-chunk", options.session.prefill_chunk, "N",
-      "prompt tokens per step (256)")
-      ->check(CLI::Range(1, most));
-  addFlag("--json", options.json, "print one JSON object");
-  CLI::Option *batch = add("--batch", options.batchFile, "FILE",
-                           "continue each line of FILE; prints JSON lines");
+  CLI::Option *prompt = addText("TEXT", options.prompt, " ", "the prompt");
+  addNumber("-n", options.maxNewTokens, "N", "most new tokens (128)", 0);
+  addNumber("--temperature", options.sampling.temperature, "T",
+            "0: most probable token; else draw (0)", 0);
+  addNumber("--top-k", options.sampling.top_k, "K",
+            "draw from the K best tokens (0: all)", 0);
+  addNumber("--top-p", options.sampling.top_p, "P",
+            "draw from the best tokens that sum to P (1)", 0);
+  addNumber("--repeat-penalty", options.sampling.repeat_penalty, "X",
+            "make tokens seen before less probable (1: no)", 0);
+  addNumber("--seed", options.sampling.seed, "N", "where draws start (0)", 0);
+  addNumber("--ctx", options.session.context, "N",
+            "most tokens of prompt and continuation (the model's)", 1);
+  addNumber("--threads", options.session.threads, "N",
+            "threads that compute (one per core)", 1);
+  addNumber("--prefill-chunk", options.session.prefill_chunk, "N",
+            "prompt tokens per step (256)", 1);
+  addFlag("--json", options.json, "print a JSON object, not text");
+  CLI::Option *batch = addText("--batch", options.batchFile, "FILE",
+                               "continue each line of FILE; prints JSON lines");
   CLI::Option *tokenize =
       addFlag("--tokenize", options.tokenize, "print the prompt's token ids");
   CLI::Option *score = addFlag("--score", options.score,
                                "print how probable the prompt's tokens are");
-  add("--ids", options.idsFile, "FILE",
-      "score the token ids in FILE, a JSON array")
-      ->needs(score);
+  CLI::Option *ids = addText("--ids", options.idsFile, "FILE",
+                             "score the token ids in FILE, a JSON array");
+  ids->needs(score);
   CLI::Option *bench =
-      addFlag("--bench", options.bench,
-              "measure prefill of 512 and decode of 128 tokens");
-  CLI::Option *info = addFlag("--info", options.info, "say what this is");
+      addFlag("--bench", options.bench, "measure how fast the model runs here");
+  CLI::Option *info = addFlag("--info", options.info,
+                              "describe the model and what memory it takes");
   app.set_help_flag("-h,--help", "this page");
   const std::vector<CLI::Option *> modes = {batch, tokenize, score, bench,
                                             info};
@@ -192,6 +246,8 @@ Options parse(int argc, char **argv) {
     for (CLI::Option *other : modes)
       if (mode != other)
         mode->excludes(other);
+  for (CLI::Option *other : {batch, ids, bench, info})
+    prompt->excludes(other);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {
@@ -203,24 +259,13 @@ Options parse(int argc, char **argv) {
   return options;
 }
 
-std::string readPrompt(const Options &options) {
-  if (options.prompt)
-    return *options.prompt;
-  if (isatty(STDIN_FILENO))
-    throw Stop{Usage, "expects a prompt, as an argument or on standard input "
-                      "(see --help)"};
-  std::string text = readAll(std::cin, "standard input");
-  if (interrupted)
-    throw Stop{Interrupted, ""};
-  return text;
-}
-
 Ids tokenize(const Program &program, std::string_view text) {
   Ids ids(text.size() + 1);
   size_t count;
   check(tfm_tokenize(program.get(), text.data(), text.size(), ids.data(),
                      ids.size(), &count));
   ids.resize(count);
+  ids.shrink_to_fit();
   return ids;
 }
 
@@ -289,7 +334,8 @@ struct Writer {
 };
 
 void generate(const Program &program, const Options &options,
-              const std::vector<std::string> &texts, bool stream) {
+              const std::vector<std::string> &texts, bool stream,
+              const std::string &where = "") {
   Writer writer = {stream, {}, 0, {}};
   std::vector<tfm_prompt> prompts;
   writer.continuations.resize(texts.size());
@@ -304,7 +350,8 @@ void generate(const Program &program, const Options &options,
   Session session(program, sessionOptions);
   check(tfm_generate(session.get(), prompts.data(), prompts.size(),
                      options.maxNewTokens, &options.sampling, Writer::callback,
-                     &writer));
+                     &writer),
+        where);
   if (writer.failure)
     throw *writer.failure;
   if (!stream)
@@ -316,11 +363,12 @@ void generate(const Program &program, const Options &options,
 
 void runBatch(const Program &program, const Options &options) {
   std::vector<std::string> lines;
-  std::istringstream file(readFile(options.batchFile));
+  const std::string &path = *options.batchFile;
+  std::istringstream file(readFile(path));
   for (std::string line; std::getline(file, line);)
     lines.push_back(line);
   if (!lines.empty())
-    generate(program, options, lines, false);
+    generate(program, options, lines, false, path + ": ");
 }
 
 //===----------------------------------------------------------------------===//
@@ -329,19 +377,20 @@ void runBatch(const Program &program, const Options &options) {
 
 void runScore(const Program &program, const Options &options) {
   Ids ids;
-  if (options.idsFile.empty()) {
+  if (!options.idsFile) {
     ids = tokenize(program, readPrompt(options));
   } else {
-    Json json = Json::parse(readFile(options.idsFile), nullptr, false);
+    Json json = Json::parse(readFile(*options.idsFile), nullptr, false);
     if (!json.is_array() ||
         !std::all_of(json.begin(), json.end(), [](const Json &id) {
           return id.is_number_integer() && id >= INT32_MIN && id <= INT32_MAX;
         }))
-      fail(options.idsFile + ": expects a JSON array of token ids");
+      fail(*options.idsFile + ": expects a JSON array of token ids");
     ids = json.get<Ids>();
   }
-  if (ids.empty())
-    fail("expects at least 1 token to score, but got none");
+  if (ids.size() < 2)
+    fail("expects at least 2 tokens to score, but got " +
+         std::to_string(ids.size()));
   Session session(program, options.session);
   std::vector<double> logprobs(ids.size() - 1);
   Ids argmax(ids.size());
@@ -353,7 +402,7 @@ void runScore(const Program &program, const Options &options) {
   double sum = 0;
   for (double logprob : logprobs)
     sum -= logprob;
-  double mean = logprobs.empty() ? 0 : sum / double(logprobs.size());
+  double mean = sum / double(logprobs.size());
   char line[160];
   std::snprintf(line, sizeof line,
                 "tokens %zu, mean negative log-likelihood %.4f, perplexity "
@@ -419,7 +468,7 @@ void run(int argc, char **argv) {
     runTokenize(program, options);
   else if (options.score)
     runScore(program, options);
-  else if (!options.batchFile.empty())
+  else if (options.batchFile)
     runBatch(program, options);
   else
     generate(program, options, {readPrompt(options)}, !options.json);

@@ -83,7 +83,12 @@ const tfm_entry_point *Program::findEntryPoint(std::string_view name) const {
 }
 
 Error Program::encode(std::string_view text, std::vector<int32_t> &ids) const {
-  if (descriptor->add_bos && descriptor->bos_token >= 0)
-    ids.push_back(descriptor->bos_token);
-  return textTokenizer.encode(text, ids);
+  auto begin = static_cast<ptrdiff_t>(ids.size());
+  if (Error error = textTokenizer.encode(text, ids))
+    return error;
+  auto first = ids.begin() + begin;
+  int32_t bos = descriptor->bos_token;
+  if (descriptor->add_bos && bos >= 0 && (first == ids.end() || *first != bos))
+    ids.insert(first, bos);
+  return {};
 }

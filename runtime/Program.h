@@ -34,7 +34,7 @@ public:
   const tfm_entry_point *findEntryPoint(std::string_view name) const;
 
   /// Appends the tokens of a prompt: start of text, if the model's file asks
-  /// for it, and those of `text`.
+  /// for it and `text` doesn't begin with it, and those of `text`.
   Error encode(std::string_view text, std::vector<int32_t> &ids) const;
 
 private:
