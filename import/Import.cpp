@@ -22,6 +22,20 @@ using namespace mlir;
 using namespace mlir::tfm;
 using llvm::Error;
 
+/// A file may hold something beside a model, or a part of one.
+static Error checkWhole(GgufFile &file) {
+  if (Error error = file.checkNeutral("general.type", "\"model\""))
+    return error;
+  constexpr llvm::StringLiteral key = "split.count";
+  int64_t parts;
+  if (Error error = file.getInt(key, 1).moveInto(parts))
+    return error;
+  if (parts <= 1)
+    return Error::success();
+  return file.keyError(key, "expects a model in one file, but got one in " +
+                                Twine(parts));
+}
+
 /// Block-quantized elements are laid out as `BlockType` says since version 2.
 static Error checkQuantization(GgufFile &file) {
   constexpr llvm::StringLiteral key = "general.quantization_version";
@@ -33,21 +47,9 @@ static Error checkQuantization(GgufFile &file) {
   return file.keyError(key, "expects 2, but got " + Twine(version));
 }
 
-/// Reads a token's id, −1 if there is no such key.
-static Error readToken(GgufFile &file, StringRef key, int64_t vocabulary,
-                       int64_t &token) {
-  if (Error error = file.getInt(key, -1).moveInto(token))
-    return error;
-  if (token >= -1 && token < vocabulary)
-    return Error::success();
-  return file.keyError(key, "expects a token below the vocabulary's size V = " +
-                                Twine(vocabulary) + ", but got " +
-                                Twine(token));
-}
-
 /// Adds the attribute `tfm.model`.
 static Error describeModel(GgufFile &file, StringRef architecture,
-                           int64_t vocabulary, ModuleOp module) {
+                           const GgufTokenizer &tokenizer, ModuleOp module) {
   StringRef name;
   if (Error error =
           file.getString("general.name", llvm::sys::path::stem(file.getPath()))
@@ -63,24 +65,11 @@ static Error describeModel(GgufFile &file, StringRef architecture,
                                          Twine(INT32_MAX) + ", but got " +
                                          Twine(context));
 
-  constexpr llvm::StringLiteral bosKey = "tokenizer.ggml.bos_token_id";
-  int64_t bos, eos;
-  if (Error error = readToken(file, bosKey, vocabulary, bos))
-    return error;
-  if (Error error =
-          readToken(file, "tokenizer.ggml.eos_token_id", vocabulary, eos))
-    return error;
-  bool addBos;
-  if (Error error =
-          file.getBool("tokenizer.ggml.add_bos_token", false).moveInto(addBos))
-    return error;
-  if (addBos && bos < 0)
-    return file.keyError(bosKey, "expects the token that prompts start with, "
-                                 "but got no such key");
-
   module->setAttr("tfm.model",
                   ModelAttr::get(module.getContext(), name, architecture,
-                                 context, vocabulary, bos, eos, addBos));
+                                 context, tokenizer.tokens.size(),
+                                 tokenizer.bos, tokenizer.eos,
+                                 tokenizer.addBos));
   return Error::success();
 }
 
@@ -93,15 +82,17 @@ static Error importGguf(GgufFile &file, ModuleOp module) {
     return file.keyError("general.architecture",
                          "expects \"llama\", but got " +
                              *file.describeValue("general.architecture"));
+  if (Error error = checkWhole(file))
+    return error;
   if (Error error = checkQuantization(file))
     return error;
 
-  int64_t vocabulary;
-  if (Error error = importResources(file, module).moveInto(vocabulary))
+  llvm::Expected<GgufTokenizer> tokenizer = importResources(file, module);
+  if (!tokenizer)
+    return tokenizer.takeError();
+  if (Error error = describeModel(file, architecture, *tokenizer, module))
     return error;
-  if (Error error = describeModel(file, architecture, vocabulary, module))
-    return error;
-  return importLlama(file, vocabulary, module);
+  return importLlama(file, tokenizer->tokens.size(), module);
 }
 
 OwningOpRef<ModuleOp> mlir::tfm::importModel(StringRef path,

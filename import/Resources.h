@@ -4,15 +4,15 @@
 #define TFM_IMPORT_RESOURCES_H
 
 #include "dialect/TfmDialect.h"
-#include "import/formats/Gguf.h"
+#include "import/GgufTokenizer.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::tfm {
 
 /// Adds `tfm.resource @tokenizer`, and `@chat_template` if the file has one, to
-/// `module`, and gives the number of tokens V. Finds whatever would keep
-/// `readResource` from giving their bytes.
-llvm::Expected<int64_t> importResources(GgufFile &file, ModuleOp module);
+/// `module`, and gives the tokenizer. Finds whatever would keep `readResource`
+/// from giving their bytes.
+llvm::Expected<GgufTokenizer> importResources(GgufFile &file, ModuleOp module);
 
 /// The bytes of a resource, out of the file that it comes from; reports why
 /// there are none.

@@ -1,7 +1,7 @@
 //===- PreTokenizer.h - Cutting text into words -----------------*- C++ -*-===//
 //
 // Merges of byte-level BPE stay within words. What a word is, is part of the
-// vocabulary's definition and stated as regular expressions.
+// vocabulary's definition and stated as a regular expression.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +24,13 @@ public:
   /// `kind` is a `tfm_pre_tokenizer`; an unknown one is an error that names it.
   Error create(uint32_t kind);
 
+  /// Whether text is to be brought to normal form C (Nfc.h) before it is split.
+  bool needsNormalForm() const { return needsNfc; }
+
+  /// Whether a word that is a token is that token, even if merges would not
+  /// make it.
+  bool keepsWholeWords() const { return wholeWords; }
+
   /// Appends the words of `text` to `words`, in order and without gaps. Every
   /// maximal run of bytes that is not UTF-8 is one word. May be called by
   /// several threads.
@@ -34,14 +41,9 @@ private:
   struct Deleter {
     void operator()(pcre2_real_code_8 *code) const;
   };
-  using Pattern = std::unique_ptr<pcre2_real_code_8, Deleter>;
 
-  static Error compile(const char *text, Pattern &pattern);
-  Error splitValid(std::string_view text,
-                   std::vector<std::string_view> &words) const;
-
-  Pattern digits; ///< one digit, or all up to the next
-  Pattern words;  ///< within what has no digits
+  std::unique_ptr<pcre2_real_code_8, Deleter> pattern;
+  bool needsNfc = false, wholeWords = false;
 };
 
 } // namespace tfm

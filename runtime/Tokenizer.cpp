@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Tokenizer.h"
+#include "runtime/Nfc.h"
 #include "runtime/Utf8.h"
 
 #include <algorithm>
@@ -27,19 +28,36 @@ static constexpr bool isPrintable(int byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
 }
 
-static constexpr std::array<int16_t, alphabetEnd> makeAlphabet() {
-  std::array<int16_t, alphabetEnd> bytes;
-  bytes.fill(-1);
-  int next = 0x100;
-  for (int byte = 0; byte < 256; ++byte)
-    bytes[isPrintable(byte) ? byte : next++] = static_cast<int16_t>(byte);
-  return bytes;
-}
+/// The character of each byte.
+static constexpr std::array<int16_t, 256> letters = [] {
+  std::array<int16_t, 256> letters;
+  int16_t next = 0x100;
+  for (int16_t byte = 0; byte < 256; ++byte)
+    letters[byte] = isPrintable(byte) ? byte : next++;
+  return letters;
+}();
 
 /// The byte that a character of the alphabet stands for, or -1.
 static int byteOf(char32_t code) {
-  static constexpr std::array<int16_t, alphabetEnd> alphabet = makeAlphabet();
-  return code < alphabetEnd ? alphabet[code] : -1;
+  static constexpr std::array<int16_t, alphabetEnd> bytes = [] {
+    std::array<int16_t, alphabetEnd> bytes;
+    bytes.fill(-1);
+    for (int16_t byte = 0; byte < 256; ++byte)
+      bytes[letters[byte]] = byte;
+    return bytes;
+  }();
+  return code < alphabetEnd ? bytes[code] : -1;
+}
+
+/// Appends the character that stands for a byte, as UTF-8.
+static void appendLetter(unsigned char byte, std::string &text) {
+  int16_t code = letters[byte];
+  if (code < 0x80) {
+    text += static_cast<char>(code);
+    return;
+  }
+  text += static_cast<char>(0xC0 | code >> 6);
+  text += static_cast<char>(0x80 | (code & 0x3F));
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,20 +113,25 @@ Error Tokenizer::create(const void *blob, uint64_t bytes, int32_t vocabulary) {
   if (offsets[count] != header.string_bytes)
     return mismatch("string bytes", header.string_bytes, offsets[count]);
 
+  if (Error error = preTokenizer.create(header.pre_tokenizer))
+    return error;
   byteTokens.fill(-1);
   for (uint32_t id = 0; id < count; ++id) {
     if (types[id] < TFM_TOKEN_NORMAL || types[id] > TFM_TOKEN_BYTE)
       return "the tokenizer's token " + std::to_string(id) +
              " has the unknown type " + std::to_string(types[id]);
     std::string_view text = spelling(id);
-    if (types[id] == TFM_TOKEN_NORMAL)
+    if (types[id] == TFM_TOKEN_NORMAL) {
       addByte(id);
-    else if ((types[id] == TFM_TOKEN_CONTROL ||
-              types[id] == TFM_TOKEN_USER_DEFINED) &&
-             !text.empty() &&
-             specials.emplace(text, static_cast<int32_t>(id)).second)
+      if (preTokenizer.keepsWholeWords())
+        wholeWords.emplace(text, static_cast<int32_t>(id));
+    } else if ((types[id] == TFM_TOKEN_CONTROL ||
+                types[id] == TFM_TOKEN_USER_DEFINED) &&
+               !text.empty() &&
+               specials.emplace(text, static_cast<int32_t>(id)).second) {
       specialLengths[static_cast<unsigned char>(text[0])].push_back(
           text.size());
+    }
   }
   for (std::vector<size_t> &lengths : specialLengths) {
     std::sort(lengths.begin(), lengths.end(), std::greater<>());
@@ -123,7 +146,7 @@ Error Tokenizer::create(const void *blob, uint64_t bytes, int32_t vocabulary) {
              " names a token past the last";
     ranks.emplace(static_cast<uint64_t>(merge.left) << 32 | merge.right, rank);
   }
-  return preTokenizer.create(header.pre_tokenizer);
+  return {};
 }
 
 /// Remembers `id` if it is the token of a single byte.
@@ -238,6 +261,17 @@ size_t Tokenizer::matchSpecial(std::string_view text, int32_t &id) const {
   return 0;
 }
 
+/// The token that `word` is if the pre-tokenizer keeps whole words, or -1.
+int32_t Tokenizer::findWhole(std::string_view word) const {
+  if (wholeWords.empty())
+    return -1;
+  std::string spelled;
+  for (unsigned char byte : word)
+    appendLetter(byte, spelled);
+  auto found = wholeWords.find(spelled);
+  return found == wholeWords.end() ? -1 : found->second;
+}
+
 Error Tokenizer::encode(std::string_view text,
                         std::vector<int32_t> &ids) const {
   if (text.size() > INT32_MAX)
@@ -245,6 +279,7 @@ Error Tokenizer::encode(std::string_view text,
            " bytes, but got " + std::to_string(text.size());
   Merger merger(ranks, merges);
   std::vector<std::string_view> words;
+  std::string normal;
   while (!text.empty()) {
     size_t plain = 0, special = 0;
     int32_t id = -1;
@@ -252,10 +287,17 @@ Error Tokenizer::encode(std::string_view text,
            !(special = matchSpecial(text.substr(plain), id)))
       ++plain;
 
+    std::string_view between = text.substr(0, plain);
+    if (preTokenizer.needsNormalForm())
+      between = normal = toNfc(between);
     words.clear();
-    if (Error error = preTokenizer.split(text.substr(0, plain), words))
+    if (Error error = preTokenizer.split(between, words))
       return error;
     for (std::string_view word : words) {
+      if (int32_t whole = findWhole(word); whole >= 0) {
+        ids.push_back(whole);
+        continue;
+      }
       merger.start();
       for (unsigned char byte : word)
         if (byteTokens[byte] >= 0)

@@ -43,6 +43,7 @@ private:
   std::string_view spelling(uint32_t id) const;
   void addByte(uint32_t id);
   size_t matchSpecial(std::string_view text, int32_t &id) const;
+  int32_t findWhole(std::string_view word) const;
 
   const uint32_t *offsets = nullptr;
   const tfm_merge *merges = nullptr;
@@ -54,6 +55,8 @@ private:
   std::array<int32_t, 256> byteTokens;          ///< -1: the vocabulary has none
   std::unordered_map<uint64_t, uint32_t> ranks; ///< by left << 32 | right
   std::unordered_map<std::string_view, int32_t> specials;
+  /// Normal tokens by spelling, if the pre-tokenizer keeps whole words.
+  std::unordered_map<std::string_view, int32_t> wholeWords;
   /// The lengths of the special tokens that start with a byte, longest first.
   std::array<std::vector<size_t>, 256> specialLengths;
 };

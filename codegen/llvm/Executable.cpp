@@ -65,7 +65,8 @@ llvm::Error tfm::link(ArrayRef<std::string> inputs, LinkedForm form,
     break;
   }
   if (form != LinkedForm::Object)
-    arguments.append({"-l:libpcre2-8.a", "-static-libgcc", "-pthread", "-lm"});
+    arguments.append({"-l:libpcre2-8.a", "-l:libutf8proc.a", "-static-libgcc",
+                      "-pthread", "-lm"});
 
   std::optional<StringRef> redirects[] = {StringRef(), StringRef(log),
                                           StringRef(log)};

@@ -93,12 +93,22 @@ static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral>
         {"llama.attention.causal", "true"},
         {"llama.attention.clamp_kqv", "0"},
         {"llama.attention.max_alibi_bias", "0"},
+        {"llama.attention.scale", "0"},
+        {"llama.attention.shared_kv_layers", "0"},
         {"llama.attention.sliding_window", "0"},
         {"llama.attn_logit_softcapping", "0"},
+        {"llama.embedding_scale", "1"},
         {"llama.expert_count", "0"},
+        {"llama.expert_shared_count", "0"},
         {"llama.expert_used_count", "0"},
         {"llama.final_logit_softcapping", "0"},
+        {"llama.leading_dense_block_count", "0"},
+        {"llama.logit_scale", "1"},
+        {"llama.nextn_predict_layers", "0"},
+        {"llama.pooling_type", "0"},
+        {"llama.residual_scale", "1"},
         {"llama.rope.scale_linear", "1"},
+        {"llama.rope.scaling.attn_factor", "1"},
         {"llama.rope.scaling.factor", "1"},
         {"llama.rope.scaling.type", "\"none\""},
         {"llama.use_parallel_residual", "false"},
@@ -189,11 +199,15 @@ Error ConfigReader::readNumbers() {
 
 Error ConfigReader::checkRest() {
   for (auto [key, neutral] : kNeutral)
-    if (auto value = file.describeValue(key); value && *value != neutral)
-      return file.keyError(key, "expects " + neutral +
-                                    ", since nothing else is supported, but "
-                                    "got " +
-                                    *value);
+    if (Error error = file.checkNeutral(key, neutral))
+      return error;
+  // These two say how a scaling, which is ruled out by now, was made.
+  if (Error error = file.getInt("llama.rope.scaling.original_context_length", 0)
+                        .takeError())
+    return error;
+  if (Error error =
+          file.getBool("llama.rope.scaling.finetuned", false).takeError())
+    return error;
   for (StringRef key : file.getUnusedKeys())
     if (key.starts_with(kPrefix))
       return file.keyError(key, "expects no such key, since it is not "

@@ -17,6 +17,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/LogicalResult.h"
 #include "llvm/Support/MathExtras.h"
+#include <charconv>
 
 using namespace llvm;
 using namespace mlir::tfm;
@@ -135,6 +136,16 @@ static double readFloat(GgufValueType type, const char *bytes) {
   if (type == GgufValueType::F32)
     return bit_cast<float>(endian::read32le(bytes));
   return bit_cast<double>(endian::read64le(bytes));
+}
+
+/// The shortest text that says no other number of the type.
+static std::string describeFloat(double number, GgufValueType type) {
+  char text[32]; // at most 24 characters for a double
+  char *end = std::end(text);
+  end = type == GgufValueType::F32
+            ? std::to_chars(text, end, static_cast<float>(number)).ptr
+            : std::to_chars(text, end, number).ptr;
+  return std::string(text, end);
 }
 
 static StringRef describe(GgufValueType type, bool plural = false) {
@@ -502,8 +513,6 @@ LogicalResult GgufParser::placeTensor(GgufTensor &tensor, uint64_t dataOffset,
 //===----------------------------------------------------------------------===//
 
 Expected<GgufFile> GgufFile::open(StringRef path) {
-  GgufFile file;
-  file.path = path;
   // Opening a pipe would wait for its other end.
   sys::fs::file_status status;
   if (std::error_code code = sys::fs::status(path, status))
@@ -517,7 +526,14 @@ Expected<GgufFile> GgufFile::open(StringRef path) {
       path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return makeError({}, "cannot be read: " + buffer.getError().message());
-  file.buffer = std::move(*buffer);
+  return parse(std::move(*buffer), path);
+}
+
+Expected<GgufFile> GgufFile::parse(std::unique_ptr<MemoryBuffer> bytes,
+                                   StringRef path) {
+  GgufFile file;
+  file.path = path;
+  file.buffer = std::move(bytes);
   if (Error error = GgufParser(file).parse())
     return std::move(error);
   return std::move(file);
@@ -661,11 +677,20 @@ std::optional<std::string> GgufFile::describeValue(StringRef key) {
   if (value->type == GgufValueType::Bool)
     return *at(value->offset) ? "true" : "false";
   if (isFloatType(value->type))
-    return formatv("{0}",
-                   format("%g", readFloat(value->type, at(value->offset))));
+    return describeFloat(readFloat(value->type, at(value->offset)),
+                         value->type);
   if (auto number = readInt(value->type, at(value->offset)))
     return std::to_string(*number);
   return "an integer of 2^63 or more";
+}
+
+Error GgufFile::checkNeutral(StringRef key, StringRef neutral) {
+  std::optional<std::string> value = describeValue(key);
+  if (!value || *value == neutral)
+    return Error::success();
+  return keyError(key, "expects " + neutral +
+                           ", since nothing else is supported, but got " +
+                           *value);
 }
 
 SmallVector<StringRef> GgufFile::getUnusedKeys() const {

@@ -89,6 +89,10 @@ class GgufFile {
 public:
   static llvm::Expected<GgufFile> open(llvm::StringRef path);
 
+  /// The same for bytes that are in memory; `path` is what `getPath` gives.
+  static llvm::Expected<GgufFile>
+  parse(std::unique_ptr<llvm::MemoryBuffer> bytes, llvm::StringRef path);
+
   llvm::StringRef getPath() const { return path; }
 
   /// The value of a key. A value of another kind is an error, and so is a
@@ -109,6 +113,10 @@ public:
   /// The value of a key as text for messages, or nothing if there is none. It
   /// counts as used. Arrays are only counted: "32 strings".
   std::optional<std::string> describeValue(llvm::StringRef key);
+
+  /// Fails if the key is there with another value than `neutral`, spelt as
+  /// `describeValue` does. It counts as used.
+  llvm::Error checkNeutral(llvm::StringRef key, llvm::StringRef neutral);
 
   /// The keys that nothing has asked for yet, in the file's order.
   llvm::SmallVector<llvm::StringRef> getUnusedKeys() const;

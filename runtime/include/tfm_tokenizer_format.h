@@ -37,10 +37,18 @@ extern "C" {
 #define TFM_TOKENIZER_MAX_TOKENS (1u << 24)
 #define TFM_TOKENIZER_MAX_MERGES (1u << 24)
 
-/// How text is cut into the words that merges stay within.
+/// How text is cut into the words that merges stay within, as GGUF's
+/// `tokenizer.ggml.pre` names it.
 typedef enum tfm_pre_tokenizer {
-  /// Each digit (\p{N}) alone, then GPT-2's pattern. GGUF's "smollm".
+  /// "smollm": each digit (\p{N}) alone, then GPT-2's pattern.
   TFM_PRE_TOKENIZER_SMOLLM = 1,
+  /// "gpt-2": GPT-2's pattern.
+  TFM_PRE_TOKENIZER_GPT2 = 2,
+  /// "llama-bpe": Llama 3's pattern; a word that is a token stays whole,
+  /// whatever its merges would make of it.
+  TFM_PRE_TOKENIZER_LLAMA_BPE = 3,
+  /// "qwen2": Qwen2's pattern, on text in Unicode's normal form C.
+  TFM_PRE_TOKENIZER_QWEN2 = 4,
 } tfm_pre_tokenizer;
 
 /// GGUF's `tokenizer.ggml.token_type`, same numbers.

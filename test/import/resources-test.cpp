@@ -20,17 +20,19 @@ struct Tokens {
   std::vector<std::string> strings = {"<s>", "a", "b", "ab"};
   std::vector<int32_t> types = {3, 1, 1, 4};
   std::vector<std::string> merges = {"a b"};
+  std::string pre = "smollm";
 
   std::string file() const {
     GgufWriter writer;
     writer.key("tokenizer.ggml.model", W::String, W::string("gpt2"));
-    writer.key("tokenizer.ggml.pre", W::String, W::string("smollm"));
+    writer.key("tokenizer.ggml.pre", W::String, W::string(pre));
     writer.key("tokenizer.ggml.tokens", W::Array, W::strings(strings));
     std::string numbers = W::array(W::I32, types.size());
     for (int32_t type : types)
       numbers += W::number(type);
     writer.key("tokenizer.ggml.token_type", W::Array, numbers);
     writer.key("tokenizer.ggml.merges", W::Array, W::strings(merges));
+    writer.key("tokenizer.ggml.bos_token_id", W::U32, W::number<uint32_t>(0));
     writer.key("tokenizer.chat_template", W::String, W::string("{{ x }}"));
     return writer.str();
   }
@@ -70,6 +72,20 @@ TEST_F(ResourcesTest, Tokenizer) {
   expected += "\3\1\1\4";
   expected += "<s>abab";
   EXPECT_EQ(read("tokenizer", Tokens().file()), expected);
+}
+
+TEST_F(ResourcesTest, PreTokenizers) {
+  for (auto [pre, kind] : {std::pair("smollm", TFM_PRE_TOKENIZER_SMOLLM),
+                           std::pair("gpt-2", TFM_PRE_TOKENIZER_GPT2),
+                           std::pair("llama-bpe", TFM_PRE_TOKENIZER_LLAMA_BPE),
+                           std::pair("llama3", TFM_PRE_TOKENIZER_LLAMA_BPE),
+                           std::pair("llama-v3", TFM_PRE_TOKENIZER_LLAMA_BPE),
+                           std::pair("qwen2", TFM_PRE_TOKENIZER_QWEN2)}) {
+    Tokens tokens;
+    tokens.pre = pre;
+    EXPECT_EQ(read("tokenizer", tokens.file()).substr(12, 4),
+              W::number<uint32_t>(kind));
+  }
 }
 
 TEST_F(ResourcesTest, ChatTemplate) {

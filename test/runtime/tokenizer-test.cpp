@@ -5,7 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/Program.h"
 #include "runtime/Tokenizer.h"
+#include "runtime/include/tfm_abi.h"
+#include "test/runtime/FakeModel.h"
 #include "test/runtime/TokenizerBlob.h"
 
 #include <chrono>
@@ -194,4 +197,28 @@ TEST_F(TokenizerTest, NamesWhatIsWrongWithABlob) {
   EXPECT_THAT(createChanged(8 + Count + 1 + 3 * 7, 0), HasSubstr("type 0"));
   for (uint64_t cut = 0; cut < bytes; ++cut)
     EXPECT_TRUE(Tokenizer().create(words.data(), cut, Count));
+}
+
+// The fake model's one control token is its end of text.
+TEST(PromptTest, StartsWithTheStartOfTextOnce) {
+  tfm_model model = tfm_model_descriptor;
+  model.add_bos = 1;
+  model.bos_token = fakeEos;
+  Program program;
+  ASSERT_EQ(program.open(model).message(), "");
+  auto encode = [&](std::string_view text, std::vector<int32_t> ids = {}) {
+    EXPECT_EQ(program.encode(text, ids).message(), "");
+    return ids;
+  };
+  EXPECT_THAT(encode("a"), ElementsAre(fakeEos, charId('a')));
+  EXPECT_THAT(encode(""), ElementsAre(fakeEos));
+  EXPECT_THAT(encode("<end>a"), ElementsAre(fakeEos, charId('a')));
+  EXPECT_THAT(encode("a<end>"), ElementsAre(fakeEos, charId('a'), fakeEos));
+  // Whoever writes it twice means it.
+  EXPECT_THAT(encode("<end><end>"), ElementsAre(fakeEos, fakeEos));
+  EXPECT_THAT(encode("a", {5}), ElementsAre(5, fakeEos, charId('a')));
+
+  model.add_bos = 0;
+  ASSERT_EQ(program.open(model).message(), "");
+  EXPECT_THAT(encode("a"), ElementsAre(charId('a')));
 }

@@ -1,0 +1,85 @@
+//===- Nfc.cpp - Unicode's normal form C ----------------------------------===//
+//
+// utf8proc knows the characters. Its own functions for whole texts sort
+// combining marks in quadratic time, so marks are sorted here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Nfc.h"
+#include "runtime/Utf8.h"
+
+#include <algorithm>
+#include <compare>
+#include <utf8proc.h>
+#include <vector>
+
+using namespace tfm;
+
+static constexpr auto options =
+    static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+
+/// Appends the canonical decomposition of one character.
+static void decompose(char32_t code, std::vector<utf8proc_int32_t> &codes) {
+  constexpr size_t maxParts = 4; // Unicode Standard Annex #15, section 3
+  size_t begin = codes.size();
+  codes.resize(begin + maxParts);
+  int boundClass = 0; // of graphemes, which are not asked for
+  utf8proc_ssize_t parts =
+      utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code),
+                              &codes[begin], maxParts, options, &boundClass);
+  codes.resize(begin + static_cast<size_t>(parts));
+}
+
+/// Puts each run of combining marks in its canonical order: by their class,
+/// equal ones as they stand.
+static void sortMarks(std::vector<utf8proc_int32_t> &codes) {
+  struct Mark {
+    int combiningClass;
+    size_t place;
+    utf8proc_int32_t code;
+    auto operator<=>(const Mark &) const = default;
+  };
+  std::vector<Mark> marks;
+  for (size_t end = 0; end <= codes.size(); ++end) {
+    int combiningClass =
+        end < codes.size() ? utf8proc_get_property(codes[end])->combining_class
+                           : 0;
+    if (combiningClass != 0) {
+      marks.push_back({combiningClass, end, codes[end]});
+      continue;
+    }
+    std::sort(marks.begin(), marks.end());
+    for (size_t begin = end - marks.size(); const Mark &mark : marks)
+      codes[begin++] = mark.code;
+    marks.clear();
+  }
+}
+
+/// Composes `codes`, appends them to `text` and clears them.
+static void flush(std::vector<utf8proc_int32_t> &codes, std::string &text) {
+  sortMarks(codes);
+  auto count = static_cast<utf8proc_ssize_t>(codes.size());
+  codes.push_back(0); // room for the terminator
+  utf8proc_ssize_t bytes = utf8proc_reencode(codes.data(), count, options);
+  text.append(reinterpret_cast<const char *>(codes.data()),
+              static_cast<size_t>(bytes));
+  codes.clear();
+}
+
+std::string tfm::toNfc(std::string_view text) {
+  std::string result;
+  std::vector<utf8proc_int32_t> codes;
+  while (!text.empty()) {
+    Character next = decodeCharacter(text);
+    bool isValid = next.kind == Character::Valid;
+    if (isValid) {
+      decompose(next.code, codes);
+    } else {
+      flush(codes, result);
+      result += text[0];
+    }
+    text.remove_prefix(isValid ? next.bytes : 1);
+  }
+  flush(codes, result);
+  return result;
+}
