@@ -2,6 +2,9 @@
 
 #include "dialect/Shapes.h"
 #include "dialect/TfmDialect.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/Support/MathExtras.h"
+#include <array>
 
 using namespace mlir;
 using namespace mlir::tfm;
@@ -63,6 +66,89 @@ OpFoldResult MergeHeadsOp::fold(FoldAdaptor) {
                                                           : Value();
 }
 
+LogicalResult RepeatHeadsOp::inferReturnTypes(MLIRContext *context,
+                                              std::optional<Location> location,
+                                              Adaptor adaptor,
+                                              SmallVectorImpl<Type> &inferred) {
+  SmallVector<int64_t> shape(shapeOf(adaptor.getInput()));
+  int64_t groups = shape[1], count = adaptor.getCount();
+  if (!ShapedType::isDynamic(groups) &&
+      llvm::MulOverflow(groups, count, shape[1]))
+    return emitOptionalError(location,
+                             "expects a number of heads below 2^63, "
+                             "but got ",
+                             groups, " times ", count);
+  inferred.push_back(f32Tensor(context, shape));
+  return success();
+}
+
+OpFoldResult RepeatHeadsOp::fold(FoldAdaptor) {
+  return getCount() == 1 && getInput().getType() == getType() ? getInput()
+                                                              : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Products of matrices
+//===----------------------------------------------------------------------===//
+
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *context,
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &inferred) {
+  ArrayRef<int64_t> in = shapeOf(adaptor.getInput());
+  inferred.push_back(f32Tensor(context, {in[0], in[1], in[3], in[2]}));
+  return success();
+}
+
+OpFoldResult TransposeOp::fold(FoldAdaptor) {
+  auto inner = getInput().getDefiningOp<TransposeOp>();
+  return inner && inner.getInput().getType() == getType() ? inner.getInput()
+                                                          : Value();
+}
+
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context,
+                                         std::optional<Location> location,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &inferred) {
+  ArrayRef<int64_t> lhs = shapeOf(adaptor.getLhs());
+  ArrayRef<int64_t> rhs = shapeOf(adaptor.getRhs());
+  inferred.push_back(
+      f32Tensor(context, {knownDim(lhs[0], rhs[0]), knownDim(lhs[1], rhs[1]),
+                          lhs[2], rhs[3]}));
+  return success();
+}
+
+LogicalResult MatmulOp::verify() {
+  ArrayRef<int64_t> lhs = shapeOf(getLhs()), rhs = shapeOf(getRhs());
+  if (failed(
+          verifyEqualDims(*this, "lhs and rhs", "batch B", lhs[0], rhs[0])) ||
+      failed(verifyEqualDims(*this, "lhs and rhs", "number of heads H", lhs[1],
+                             rhs[1])))
+    return failure();
+  return verifyEqualDims(*this, "lhs and rhs", "inner size K", lhs[3], rhs[2]);
+}
+
+/// What repeats or transposes the elements before they are scaled, if anything.
+static Operation *getScaledRelayout(ScaleOp op) {
+  Operation *relayout = op.getInput().getDefiningOp();
+  return isa_and_present<RepeatHeadsOp, TransposeOp>(relayout) ? relayout
+                                                               : nullptr;
+}
+
+/// A product with a transposed matrix compares rows, any other mixes them.
+LogicalResult MatmulOp::canonicalize(MatmulOp op, PatternRewriter &rewriter) {
+  auto scale = op.getRhs().getDefiningOp<ScaleOp>();
+  if (scale && getScaledRelayout(scale))
+    return rewriter.notifyMatchFailure(op, "the scale is moved first");
+  if (auto transpose = op.getRhs().getDefiningOp<TransposeOp>())
+    rewriter.replaceOpWithNewOp<ScoresOp>(op, op.getType(), op.getLhs(),
+                                          transpose.getInput());
+  else
+    rewriter.replaceOpWithNewOp<MixOp>(op, op.getType(), op.getLhs(),
+                                       op.getRhs());
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // The textbook form
 //===----------------------------------------------------------------------===//
@@ -88,6 +174,22 @@ LogicalResult ScoresOp::verify() {
   return verifyGroupedHeads(*this, query[1], key[1]);
 }
 
+/// Makes an operation read heads instead of their repetition: it groups the
+/// query heads in the same way.
+static LogicalResult readUnrepeated(OpOperand &heads,
+                                    PatternRewriter &rewriter) {
+  Operation *op = heads.getOwner();
+  auto repeat = heads.get().getDefiningOp<RepeatHeadsOp>();
+  if (!repeat)
+    return rewriter.notifyMatchFailure(op, "expects repeated heads");
+  rewriter.modifyOpInPlace(op, [&] { heads.set(repeat.getInput()); });
+  return success();
+}
+
+LogicalResult ScoresOp::canonicalize(ScoresOp op, PatternRewriter &rewriter) {
+  return readUnrepeated(op.getKeyMutable(), rewriter);
+}
+
 LogicalResult ScaleOp::inferReturnTypes(MLIRContext *context,
                                         std::optional<Location> location,
                                         Adaptor adaptor,
@@ -100,6 +202,35 @@ OpFoldResult ScaleOp::fold(FoldAdaptor) {
   return getFactor().isExactlyValue(1.0) ? getInput() : Value();
 }
 
+/// Scales before elements are repeated or transposed, where `scores` and `mix`
+/// see the repetition and the transposition.
+LogicalResult ScaleOp::canonicalize(ScaleOp op, PatternRewriter &rewriter) {
+  Operation *relayout = getScaledRelayout(op);
+  if (!relayout)
+    return rewriter.notifyMatchFailure(op,
+                                       "expects repeated or transposed heads");
+  Operation *scaled = rewriter.clone(*relayout);
+  rewriter.setInsertionPoint(scaled);
+  scaled->setOperand(0, ScaleOp::create(rewriter, op.getLoc(),
+                                        relayout->getOperand(0),
+                                        op.getFactorAttr()));
+  rewriter.replaceOp(op, scaled);
+  return success();
+}
+
+LogicalResult AddBiasOp::inferReturnTypes(MLIRContext *context,
+                                          std::optional<Location> location,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &inferred) {
+  inferred.push_back(adaptor.getScores().getType());
+  return success();
+}
+
+LogicalResult AddBiasOp::verify() {
+  return verifyBroadcasts(*this, "bias", shapeOf(getBias()),
+                          shapeOf(getScores()));
+}
+
 LogicalResult ApplyMaskOp::inferReturnTypes(MLIRContext *context,
                                             std::optional<Location> location,
                                             Adaptor adaptor,
@@ -109,7 +240,8 @@ LogicalResult ApplyMaskOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult ApplyMaskOp::verify() {
-  return verifyMaskBroadcasts(*this, shapeOf(getMask()), shapeOf(getScores()));
+  return verifyBroadcasts(*this, "mask", shapeOf(getMask()),
+                          shapeOf(getScores()));
 }
 
 LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *context,
@@ -143,6 +275,10 @@ LogicalResult MixOp::verify() {
   return verifyGroupedHeads(*this, probabilities[1], value[1]);
 }
 
+LogicalResult MixOp::canonicalize(MixOp op, PatternRewriter &rewriter) {
+  return readUnrepeated(op.getValueMutable(), rewriter);
+}
+
 //===----------------------------------------------------------------------===//
 // The fused form
 //===----------------------------------------------------------------------===//
@@ -173,8 +309,10 @@ LogicalResult AttentionOp::verify() {
                              key[1], value[1])) ||
       failed(verifyGroupedHeads(*this, query[1], key[1])))
     return failure();
-  if (!getMask())
-    return success();
-  return verifyMaskBroadcasts(*this, shapeOf(getMask()),
-                              {query[0], query[1], query[2], key[2]});
+  const std::array<int64_t, 4> scores = {query[0], query[1], query[2], key[2]};
+  if (getMask() &&
+      failed(verifyBroadcasts(*this, "mask", shapeOf(getMask()), scores)))
+    return failure();
+  return success(!getBias() || succeeded(verifyBroadcasts(
+                                   *this, "bias", shapeOf(getBias()), scores)));
 }

@@ -1,7 +1,8 @@
 //===- AttentionOps.td - Attention, step by step and fused -*- tablegen -*-===//
 //
-// The textbook form (scores, scale, apply_mask, softmax, mix) and the one
-// operation that `tfm-fuse-attention` makes of it.
+// The textbook form (scores, scale, add_bias, apply_mask, softmax, mix), its
+// spelling as products of matrices (transpose, matmul, repeat_heads), and the
+// one operation that `tfm-fuse-attention` makes of either.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,6 +55,88 @@ def Tfm_MergeHeadsOp : Tfm_ValueOp<"merge_heads"> {
   let hasFolder = 1;
 }
 
+def Tfm_RepeatHeadsOp : Tfm_ValueOp<"repeat_heads"> {
+  let summary = "each head `count` times in a row";
+  let description = [{
+    result[b, h, t, d] = input[b, h / count, t, d]: key/value heads, one for
+    each query head that shares them (Ainslie et al., 2023). `scores` and `mix`
+    of repeated heads are those of the heads themselves, which
+    canonicalization makes of them.
+
+    - `input`: [B, G, T, D]
+    - result: [B, G·count, T, D]
+
+    Rules:
+    - `repeat-heads-c1`: G·count is less than 2^63.
+
+    Example:
+
+    ```mlir
+    %r = tfm.repeat_heads %k by 3 : (tensor<?x3x?x64xf32>) -> tensor<?x9x?x64xf32>
+    ```
+  }];
+  let arguments = (ins Tfm_TensorOfRank<4>:$input,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$count);
+  let results = (outs Tfm_TensorOfRank<4>:$result);
+  let assemblyFormat = [{
+    $input `by` $count attr-dict `:` functional-type(operands, results)
+  }];
+  let hasFolder = 1;
+}
+
+def Tfm_TransposeOp : Tfm_ValueOp<"transpose"> {
+  let summary = "swaps the last two dimensions";
+  let description = [{
+    result[b, h, j, i] = input[b, h, i, j].
+
+    - `input`: [B, H, I, J]
+    - result: [B, H, J, I]
+
+    Example:
+
+    ```mlir
+    %kt = tfm.transpose %k : (tensor<?x9x?x64xf32>) -> tensor<?x9x64x?xf32>
+    ```
+  }];
+  let arguments = (ins Tfm_TensorOfRank<4>:$input);
+  let results = (outs Tfm_TensorOfRank<4>:$result);
+  let assemblyFormat = [{
+    $input attr-dict `:` functional-type(operands, results)
+  }];
+  let hasFolder = 1;
+}
+
+def Tfm_MatmulOp : Tfm_ValueOp<"matmul"> {
+  let summary = "products of matrices, one per sample and head";
+  let description = [{
+    result[b, h, i, j] = sum over k of lhs[b, h, i, k] · rhs[b, h, k, j]. The
+    sum is f32. Canonicalization makes `scores` of a product with a transposed
+    matrix, and `mix` of any other.
+
+    - `lhs`: [B, H, I, K]
+    - `rhs`: [B, H, K, J]
+    - result: [B, H, I, J]
+
+    Rules:
+    - `matmul-c1`: lhs and rhs have equal B.
+    - `matmul-c2`: lhs and rhs have equal H.
+    - `matmul-c3`: lhs and rhs have equal K.
+
+    Example:
+
+    ```mlir
+    %s = tfm.matmul %q, %kt : (tensor<?x9x?x64xf32>, tensor<?x9x64x?xf32>) -> tensor<?x9x?x?xf32>
+    ```
+  }];
+  let arguments = (ins Tfm_TensorOfRank<4>:$lhs, Tfm_TensorOfRank<4>:$rhs);
+  let results = (outs Tfm_TensorOfRank<4>:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
 def Tfm_ScoresOp : Tfm_ValueOp<"scores"> {
   let summary = "how well each query matches each key: Q·K^T";
   let description = [{
@@ -82,6 +165,7 @@ def Tfm_ScoresOp : Tfm_ValueOp<"scores"> {
     $query `,` $key attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tfm_ScaleOp : Tfm_ValueOp<"scale"> {
@@ -100,6 +184,34 @@ def Tfm_ScaleOp : Tfm_ValueOp<"scale"> {
   let results = (outs Tfm_Tensor:$result);
   let assemblyFormat = "$input `by` $factor attr-dict `:` type($input)";
   let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def Tfm_AddBiasOp : Tfm_ValueOp<"add_bias"> {
+  let summary = "adds a bias to scores";
+  let description = [{
+    result = scores + bias, as ALiBi does (Press et al., 2022) and models that
+    write their masks as numbers. The elements of a bias are finite or
+    −infinity; the softmax that follows excludes positions at −infinity.
+
+    - `scores`: [B, H, S, T]
+    - `bias`: f32, broadcasts over [B, H, S, T]
+
+    Rules:
+    - `add-bias-c1`: each dimension of the bias is 1 or that of the scores.
+
+    Example:
+
+    ```mlir
+    %y = tfm.add_bias %scores, %bias : tensor<?x9x?x?xf32>, tensor<1x9x1x?xf32>
+    ```
+  }];
+  let arguments = (ins Tfm_TensorOfRank<4>:$scores, Tfm_TensorOfRank<4>:$bias);
+  let results = (outs Tfm_TensorOfRank<4>:$result);
+  let assemblyFormat = [{
+    $scores `,` $bias attr-dict `:` type($scores) `,` type($bias)
+  }];
+  let hasVerifier = 1;
 }
 
 def Tfm_ApplyMaskOp : Tfm_ValueOp<"apply_mask"> {
@@ -174,22 +286,25 @@ def Tfm_MixOp : Tfm_ValueOp<"mix"> {
     $probabilities `,` $value attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
-def Tfm_AttentionOp : Tfm_ValueOp<"attention"> {
+def Tfm_AttentionOp : Tfm_ValueOp<"attention", [AttrSizedOperandSegments]> {
   let summary = "scaled dot-product attention in one operation";
   let description = [{
-    result = softmax(scale · Q·K^T, masked) · V, as `scores`, `scale`,
-    `apply_mask`, `softmax` and `mix` define it, without their intermediate
-    tensors (Vaswani et al., 2017, equation 1; Dao et al., 2022). With `causal`
-    query s sees the keys 0..s; with `mask` it sees what the mask keeps; with
-    both, what both keep.
+    result = softmax(scale · Q·K^T + bias, masked) · V, as `scores`, `scale`,
+    `add_bias`, `apply_mask`, `softmax` and `mix` define it, without their
+    intermediate tensors (Vaswani et al., 2017, equation 1; Dao et al., 2022).
+    With `causal` query s sees the keys 0..s; with `mask` it sees what the mask
+    keeps; with both, what both keep. The sums are f32.
 
     - `query`: [B, H, S, D]
     - `key`: [B, G, T, D]
     - `value`: [B, G, T, D'], where D' may differ from D
     - `mask`: i1, broadcasts over [B, H, S, T]
-    - result: [B, H, S, D']; a row with everything masked is zeros
+    - `bias`: f32, finite or −infinity, broadcasts over [B, H, S, T]
+    - result: [B, H, S, D']; a row with everything masked, or with a bias of
+      −infinity everywhere, is zeros
 
     Rules:
     - `attention-c1`: query, key and value have equal B.
@@ -198,6 +313,7 @@ def Tfm_AttentionOp : Tfm_ValueOp<"attention"> {
     - `attention-c4`: key and value have equal G.
     - `attention-c5`: H is a multiple of G.
     - `attention-c6`: each dimension of the mask is 1 or that of the scores.
+    - `attention-c7`: each dimension of the bias is 1 or that of the scores.
 
     Example:
 
@@ -208,11 +324,11 @@ def Tfm_AttentionOp : Tfm_ValueOp<"attention"> {
   let arguments = (ins
     Tfm_TensorOfRank<4>:$query, Tfm_TensorOfRank<4>:$key,
     Tfm_TensorOfRank<4>:$value, Optional<Tfm_Mask>:$mask,
-    F32Attr:$scale, UnitAttr:$causal);
+    Optional<Tfm_TensorOfRank<4>>:$bias, F32Attr:$scale, UnitAttr:$causal);
   let results = (outs Tfm_TensorOfRank<4>:$result);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`mask` $mask^)? (`causal` $causal^)? attr-dict
-    `:` functional-type(operands, results)
+    $query `,` $key `,` $value (`mask` $mask^)? (`bias` $bias^)?
+    (`causal` $causal^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

@@ -36,10 +36,11 @@ LogicalResult verifyEqualDims(Operation *op, StringRef names, StringRef dim,
 /// Fails if H is known not to be a multiple of G.
 LogicalResult verifyGroupedHeads(Operation *op, int64_t heads, int64_t groups);
 
-/// Fails unless each dimension of `mask` is 1 or that of `scores`, a shape
-/// [B, H, S, T] in which some dimensions may be unknown.
-LogicalResult verifyMaskBroadcasts(Operation *op, ArrayRef<int64_t> mask,
-                                   ArrayRef<int64_t> scores);
+/// Fails unless each dimension of `shape`, that of the operand `name`, is 1 or
+/// that of `scores`, a shape [B, H, S, T]. Some dimensions may be unknown.
+LogicalResult verifyBroadcasts(Operation *op, StringRef name,
+                               ArrayRef<int64_t> shape,
+                               ArrayRef<int64_t> scores);
 
 /// `cache-c1`: fails unless every other use of `cache` comes before `op`, which
 /// consumes it.

@@ -120,13 +120,15 @@ LogicalResult tfm::verifyGroupedHeads(Operation *op, int64_t heads,
                            << heads << " and " << groups;
 }
 
-LogicalResult tfm::verifyMaskBroadcasts(Operation *op, ArrayRef<int64_t> mask,
-                                        ArrayRef<int64_t> scores) {
-  for (auto [m, s, name] : llvm::zip_equal(mask, scores, StringRef("BHST")))
-    if (!ShapedType::isDynamic(m) && !ShapedType::isDynamic(s) && m != 1 &&
-        m != s)
-      return op->emitOpError()
-             << "expects the mask's " << name
-             << " to be 1 or that of the scores, but got " << m << " and " << s;
+LogicalResult tfm::verifyBroadcasts(Operation *op, StringRef name,
+                                    ArrayRef<int64_t> shape,
+                                    ArrayRef<int64_t> scores) {
+  for (auto [dim, s, letter] :
+       llvm::zip_equal(shape, scores, StringRef("BHST")))
+    if (!ShapedType::isDynamic(dim) && !ShapedType::isDynamic(s) && dim != 1 &&
+        dim != s)
+      return op->emitOpError() << "expects the " << name << "'s " << letter
+                               << " to be 1 or that of the scores, but got "
+                               << dim << " and " << s;
   return success();
 }

@@ -3,6 +3,7 @@
 #include "dialect/Shapes.h"
 #include "dialect/interp/Frame.h"
 #include "dialect/interp/Sums.h"
+#include "llvm/Support/MathExtras.h"
 #include <array>
 #include <cmath>
 
@@ -65,6 +66,37 @@ LogicalResult Frame::run(MergeHeadsOp op) {
   return success();
 }
 
+LogicalResult Frame::run(RepeatHeadsOp op) {
+  const Array input = array(op.getInput());
+  int64_t batch = input.shape[0], groups = input.shape[1],
+          count = op.getCount(), rowsPerHead = input.shape[2],
+          size = input.lastDim();
+  int64_t heads;
+  if (llvm::MulOverflow(groups, count, heads))
+    return op.emitOpError() << "expects a number of heads below 2^63, but got "
+                            << groups << " times " << count;
+  FailureOr<Array> result =
+      create(op.getResult(), {batch, heads, rowsPerHead, size});
+  if (failed(result))
+    return failure();
+  int64_t elements = rowsPerHead * size;
+  for (int64_t head = 0; head != batch * heads; ++head)
+    llvm::copy(input.floats().slice(head / count * elements, elements),
+               result->floats().slice(head * elements, elements).begin());
+  return success();
+}
+
+LogicalResult Frame::run(TransposeOp op) {
+  Array source = array(op.getInput());
+  std::swap(source.shape[2], source.shape[3]);
+  std::swap(source.strides[2], source.strides[3]);
+  FailureOr<Array> result = create(op.getResult(), source.shape);
+  if (failed(result))
+    return failure();
+  result->copyFrom(source);
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Rows of [B, H, S, D]
 //===----------------------------------------------------------------------===//
@@ -76,14 +108,20 @@ static MutableArrayRef<float> rowOf(const Array &array, int64_t b, int64_t h,
   return array.floats().slice(row * array.lastDim(), array.lastDim());
 }
 
-/// The element of a mask that broadcasts over [B, H, S, T].
-static bool keeps(const Array &mask, int64_t b, int64_t h, int64_t s,
-                  int64_t t) {
+/// The element of an array that broadcasts over [B, H, S, T].
+template <typename T>
+static T broadcastAt(const Array &array, int64_t b, int64_t h, int64_t s,
+                     int64_t t) {
   const std::array<int64_t, 4> element = {b, h, s, t};
   int64_t position = 0;
-  for (auto [dim, i] : llvm::zip_equal(mask.shape, element))
+  for (auto [dim, i] : llvm::zip_equal(array.shape, element))
     position = position * dim + (dim == 1 ? 0 : i);
-  return mask.as<uint8_t>()[position];
+  return array.as<T>()[position];
+}
+
+static bool keeps(const Array &mask, int64_t b, int64_t h, int64_t s,
+                  int64_t t) {
+  return broadcastAt<uint8_t>(mask, b, h, s, t);
 }
 
 /// Calls `body` with every [b, h, s] of an array of rank 4.
@@ -131,9 +169,46 @@ LogicalResult Frame::run(ScaleOp op) {
   return success();
 }
 
+LogicalResult Frame::run(MatmulOp op) {
+  const Array lhs = array(op.getLhs()), rhs = array(op.getRhs());
+  if (failed(verifyEqualDims(op, "lhs and rhs", "batch B", lhs.shape[0],
+                             rhs.shape[0])) ||
+      failed(verifyEqualDims(op, "lhs and rhs", "number of heads H",
+                             lhs.shape[1], rhs.shape[1])) ||
+      failed(verifyEqualDims(op, "lhs and rhs", "inner size K", lhs.shape[3],
+                             rhs.shape[2])))
+    return failure();
+  FailureOr<Array> result = create(
+      op.getResult(), {lhs.shape[0], lhs.shape[1], lhs.shape[2], rhs.shape[3]});
+  if (failed(result))
+    return failure();
+  forEachRow(*result, [&](int64_t b, int64_t h, int64_t i) {
+    Mixture mixture(rhs.lastDim());
+    for (auto [k, x] : llvm::enumerate(rowOf(lhs, b, h, i)))
+      mixture.add(x, rowOf(rhs, b, h, k));
+    mixture.store(rowOf(*result, b, h, i));
+  });
+  return success();
+}
+
+LogicalResult Frame::run(AddBiasOp op) {
+  const Array scores = array(op.getScores()), bias = array(op.getBias());
+  if (failed(verifyBroadcasts(op, "bias", bias.shape, scores.shape)))
+    return failure();
+  FailureOr<Array> result = create(op.getResult(), scores.shape);
+  if (failed(result))
+    return failure();
+  forEachRow(scores, [&](int64_t b, int64_t h, int64_t s) {
+    ArrayRef<float> row = rowOf(scores, b, h, s);
+    for (auto [t, score] : llvm::enumerate(rowOf(*result, b, h, s)))
+      score = row[t] + broadcastAt<float>(bias, b, h, s, t);
+  });
+  return success();
+}
+
 LogicalResult Frame::run(ApplyMaskOp op) {
   const Array scores = array(op.getScores()), mask = array(op.getMask());
-  if (failed(verifyMaskBroadcasts(op, mask.shape, scores.shape)))
+  if (failed(verifyBroadcasts(op, "mask", mask.shape, scores.shape)))
     return failure();
   FailureOr<Array> result = create(op.getResult(), scores.shape);
   if (failed(result))
@@ -203,18 +278,16 @@ LogicalResult Frame::run(MixOp op) {
 // The fused form
 //===----------------------------------------------------------------------===//
 
-void tfm::attend(ArrayRef<float> query, float scale, int64_t keys,
-                 function_ref<bool(int64_t)> keep,
-                 function_ref<ArrayRef<float>(int64_t)> key,
+void tfm::attend(int64_t keys, function_ref<double(int64_t)> score,
                  function_ref<ArrayRef<float>(int64_t)> value,
                  MutableArrayRef<float> result) {
   SmallVector<double> row;
   for (int64_t t = 0; t != keys; ++t)
-    row.push_back(keep(t) ? scale * dot(query, key(t)) : kMasked);
+    row.push_back(score(t));
   softmax(row);
   Mixture mixture(result.size());
   for (int64_t t = 0; t != keys; ++t)
-    if (keep(t))
+    if (row[t] != 0)
       mixture.add(row[t], value(t));
   mixture.store(result);
 }
@@ -234,12 +307,17 @@ LogicalResult Frame::run(AttentionOp op) {
                              key.shape[1], value.shape[1])) ||
       failed(verifyGroupedHeads(op, query.shape[1], key.shape[1])))
     return failure();
-  std::optional<Array> mask;
+  const std::array<int64_t, 4> scores = {query.shape[0], query.shape[1],
+                                         query.shape[2], key.shape[2]};
+  std::optional<Array> mask, bias;
   if (op.getMask()) {
     mask = array(op.getMask());
-    if (failed(verifyMaskBroadcasts(
-            op, mask->shape,
-            {query.shape[0], query.shape[1], query.shape[2], key.shape[2]})))
+    if (failed(verifyBroadcasts(op, "mask", mask->shape, scores)))
+      return failure();
+  }
+  if (op.getBias()) {
+    bias = array(op.getBias());
+    if (failed(verifyBroadcasts(op, "bias", bias->shape, scores)))
       return failure();
   }
   FailureOr<Array> result =
@@ -252,13 +330,14 @@ LogicalResult Frame::run(AttentionOp op) {
   float scale = op.getScale().convertToFloat();
   forEachRow(*result, [&](int64_t b, int64_t h, int64_t s) {
     int64_t group = h / headsPerGroup;
+    auto score = [&](int64_t t) -> double {
+      if ((op.getCausal() && t > s) || (mask && !keeps(*mask, b, h, s, t)))
+        return kMasked;
+      double x = scale * dot(rowOf(query, b, h, s), rowOf(key, b, group, t));
+      return bias ? float(x) + broadcastAt<float>(*bias, b, h, s, t) : x;
+    };
     attend(
-        rowOf(query, b, h, s), scale, key.shape[2],
-        [&](int64_t t) {
-          return (!op.getCausal() || t <= s) &&
-                 (!mask || keeps(*mask, b, h, s, t));
-        },
-        [&](int64_t t) { return rowOf(key, b, group, t); },
+        key.shape[2], score,
         [&](int64_t t) { return rowOf(value, b, group, t); },
         rowOf(*result, b, h, s));
   });

@@ -172,10 +172,12 @@ LogicalResult Frame::run(CacheAttentionOp op) {
     int64_t s = row % count, h = row / count % heads, b = row / count / heads;
     int64_t group = h / headsPerGroup;
     int64_t position = cache->lengths.as<int32_t>()[b] + s;
+    auto x = query.floats().slice(row * query.lastDim(), query.lastDim());
     attend(
-        query.floats().slice(row * query.lastDim(), query.lastDim()), scale,
-        position + 1, [](int64_t) { return true; },
-        [&](int64_t t) { return cache->key(layer, b, group, t); },
+        position + 1,
+        [&](int64_t t) {
+          return scale * dot(x, cache->key(layer, b, group, t));
+        },
         [&](int64_t t) { return cache->value(layer, b, group, t); },
         result->floats().slice(row * valueSize, valueSize));
   }

@@ -85,7 +85,7 @@ FailureOr<SmallVector<RuntimeValue>> Frame::run(Block &block) {
     if (failed(dispatch(&op)))
       return failure();
   Operation *terminator = block.getTerminator();
-  if (!isa<func::ReturnOp, YieldOp>(terminator))
+  if (!isa<func::ReturnOp, YieldOp, tensor::YieldOp>(terminator))
     return dispatch(terminator);
   return llvm::map_to_vector(terminator->getOperands(),
                              [&](Value value) { return content(value); });
@@ -94,13 +94,14 @@ FailureOr<SmallVector<RuntimeValue>> Frame::run(Block &block) {
 LogicalResult Frame::dispatch(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<EmbedOp, RopeOp, RmsNormOp, LinearOp, ActivationOp, AddOp, MulOp,
-            FfnOp, CausalMaskOp, SplitHeadsOp, MergeHeadsOp, ScoresOp, ScaleOp,
-            ApplyMaskOp, SoftmaxOp, MixOp, AttentionOp, CacheCreateOp,
-            CacheLengthsOp, CacheAppendOp, CacheAdvanceOp, CacheTruncateOp,
-            CacheGatherOp, CacheAttentionOp, QuantizeOp, QuantizedLinearOp,
-            LoadOp, UnpackOp, LaunchOp, func::CallOp, arith::ConstantOp,
-            tensor::EmptyOp, memref::ViewOp, memref::CopyOp>(
-          [&](auto op) { return run(op); })
+            FfnOp, CausalMaskOp, SplitHeadsOp, MergeHeadsOp, RepeatHeadsOp,
+            TransposeOp, MatmulOp, ScoresOp, ScaleOp, AddBiasOp, ApplyMaskOp,
+            SoftmaxOp, MixOp, AttentionOp, CacheCreateOp, CacheLengthsOp,
+            CacheAppendOp, CacheAdvanceOp, CacheTruncateOp, CacheGatherOp,
+            CacheAttentionOp, QuantizeOp, QuantizedLinearOp, LoadOp, UnpackOp,
+            LaunchOp, func::CallOp, arith::ConstantOp, arith::CmpIOp,
+            tensor::GenerateOp, tensor::EmptyOp, memref::ViewOp,
+            memref::CopyOp>([&](auto op) { return run(op); })
       .Case<tensor::DimOp, memref::DimOp>(
           [&](auto op) { return runDim(op, op.getSource(), op.getIndex()); })
       .Case<tensor::CastOp, memref::CastOp>(
@@ -113,6 +114,15 @@ LogicalResult Frame::dispatch(Operation *op) {
       })
       .Case<tensor::ExtractSliceOp, memref::SubViewOp>(
           [&](auto op) { return runSlice(op, op.getDroppedDims()); })
+      .Case([&](arith::AndIOp op) {
+        return runArith(op, [](uint64_t a, uint64_t b) { return a & b; });
+      })
+      .Case([&](arith::OrIOp op) {
+        return runArith(op, [](uint64_t a, uint64_t b) { return a | b; });
+      })
+      .Case([&](arith::XOrIOp op) {
+        return runArith(op, [](uint64_t a, uint64_t b) { return a ^ b; });
+      })
       // Index arithmetic wraps around.
       .Case([&](arith::AddIOp op) {
         return runArith(op, [](uint64_t a, uint64_t b) { return a + b; });
@@ -153,19 +163,67 @@ LogicalResult Frame::dispatch(Operation *op) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
+/// Index arithmetic for shapes, and bits for masks.
+static bool isSupported(Type type) {
+  return type.isIndex() || type.isInteger(1);
+}
+
 LogicalResult Frame::run(arith::ConstantOp op) {
   auto value = dyn_cast<IntegerAttr>(op.getValue());
-  if (!value || !value.getType().isIndex())
+  if (!value || !isSupported(value.getType()))
     return op.emitError() << "the interpreter supports constants of type "
-                             "index, but got "
+                             "index or i1, but got "
                           << op.getType();
-  return set(op.getResult(), value.getInt());
+  const APInt &bits = value.getValue();
+  return set(op.getResult(),
+             int64_t(value.getType().isIndex() ? bits.getSExtValue()
+                                               : bits.getZExtValue()));
+}
+
+LogicalResult Frame::run(arith::CmpIOp op) {
+  if (!op.getLhs().getType().isIndex())
+    return op.emitError() << "the interpreter supports comparisons of index, "
+                             "but got "
+                          << op.getLhs().getType();
+  const APInt lhs(64, index(op.getLhs()), true),
+      rhs(64, index(op.getRhs()), true);
+  return set(op.getResult(),
+             int64_t(arith::applyCmpPredicate(op.getPredicate(), lhs, rhs)));
+}
+
+LogicalResult Frame::run(tensor::GenerateOp op) {
+  if (!op.getType().getElementType().isInteger(1))
+    return op.emitError() << "the interpreter supports masks of i1, but got "
+                          << op.getType();
+  SmallVector<int64_t> shape(op.getType().getShape());
+  auto extent = op.getDynamicExtents().begin();
+  for (int64_t &dim : shape)
+    if (ShapedType::isDynamic(dim))
+      dim = index(*extent++);
+  FailureOr<Array> result = create(op.getResult(), shape);
+  if (failed(result))
+    return failure();
+  for (auto [i, element] : llvm::enumerate(result->as<uint8_t>())) {
+    int64_t rest = i;
+    for (auto [argument, dim] :
+         llvm::reverse(llvm::zip_equal(op.getBody().getArguments(), shape))) {
+      values[argument] = rest % dim;
+      rest /= dim;
+    }
+    FailureOr<SmallVector<RuntimeValue>> yielded = run(op.getBody().front());
+    if (failed(yielded))
+      return failure();
+    element = std::get<int64_t>(yielded->front());
+  }
+  return success();
 }
 
 template <typename OpTy>
 LogicalResult Frame::runArith(OpTy op,
                               function_ref<int64_t(int64_t, int64_t)> fn) {
-  if (!op.getType().isIndex())
+  if (!op.getType().isIndex() &&
+      !(op.getType().isInteger(1) &&
+        isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op)))
     return op.emitError() << "the interpreter supports arithmetic on index, "
                              "but got "
                           << op.getType();
@@ -210,6 +268,7 @@ LogicalResult Frame::run(LaunchOp op) {
   for (Value out : op.getOuts())
     if (isa<KvCacheType>(out.getType()))
       arguments.push_back(content(out));
+  interpreter.notifyLaunch(op, arguments);
 
   auto kernel = interpreter.lookup<KernelOp>(op, op.getKernelAttr());
   auto results = interpreter.run(

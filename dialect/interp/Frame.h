@@ -70,6 +70,9 @@ private:
   LogicalResult run(func::CallOp op);
   LogicalResult run(LaunchOp op);
 
+  LogicalResult run(arith::CmpIOp op);
+  LogicalResult run(tensor::GenerateOp op);
+
   // Buffers.cpp
   LogicalResult runDim(Operation *op, Value source, Value index);
   LogicalResult runReshape(Operation *op, ArrayRef<int64_t> shape);
@@ -85,8 +88,12 @@ private:
   LogicalResult run(CausalMaskOp op);
   LogicalResult run(SplitHeadsOp op);
   LogicalResult run(MergeHeadsOp op);
+  LogicalResult run(RepeatHeadsOp op);
+  LogicalResult run(TransposeOp op);
+  LogicalResult run(MatmulOp op);
   LogicalResult run(ScoresOp op);
   LogicalResult run(ScaleOp op);
+  LogicalResult run(AddBiasOp op);
   LogicalResult run(ApplyMaskOp op);
   LogicalResult run(SoftmaxOp op);
   LogicalResult run(MixOp op);

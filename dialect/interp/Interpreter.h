@@ -13,6 +13,7 @@
 #include "dialect/Weights.h"
 #include "dialect/interp/Values.h"
 #include "mlir/IR/BuiltinOps.h"
+#include <functional>
 
 namespace mlir::tfm {
 
@@ -32,6 +33,18 @@ public:
   FailureOr<SmallVector<RuntimeValue>> run(FunctionOpInterface function,
                                            ArrayRef<RuntimeValue> arguments);
 
+  /// Calls `observer` before each launch, with the kernel's arguments, whose
+  /// elements may change afterwards.
+  using LaunchObserver =
+      std::function<void(LaunchOp, ArrayRef<RuntimeValue> arguments)>;
+  void observeLaunches(LaunchObserver observer) {
+    launchObserver = std::move(observer);
+  }
+  void notifyLaunch(LaunchOp launch, ArrayRef<RuntimeValue> arguments) {
+    if (launchObserver)
+      launchObserver(launch, arguments);
+  }
+
   /// What the symbol `name` says, as seen from `user`, or null.
   template <typename OpTy> OpTy lookup(Operation *user, SymbolRefAttr name) {
     return symbols.lookupNearestSymbolFrom<OpTy>(user, name);
@@ -47,6 +60,7 @@ private:
   SymbolTableCollection symbols;
   WeightReader reader;
   DenseMap<Operation *, Array> weights;
+  LaunchObserver launchObserver;
   unsigned depth = 0;
 };
 

@@ -226,9 +226,11 @@ LogicalResult Frame::run(FfnOp op) {
   computeLinear(input, up, {}, *inner);
   if (op.getGate())
     computeLinear(input, array(op.getGate()), {}, *gate);
-  for (auto [x, g] : llvm::zip_equal(inner->floats(), gate->floats()))
-    x = op.getGate() ? activate(op.getKind(), g) * x
-                     : activate(op.getKind(), x);
+  // Rounded where `activation` rounds, so that `expand` gives the same bits.
+  for (auto [x, g] : llvm::zip_equal(inner->floats(), gate->floats())) {
+    float activated = activate(op.getKind(), op.getGate() ? g : x);
+    x = op.getGate() ? activated * x : activated;
+  }
   computeLinear(*inner, down, {}, *result);
   return success();
 }

@@ -41,11 +41,9 @@ private:
 /// Makes probabilities of scores, see `tfm.softmax`.
 void softmax(MutableArrayRef<double> row);
 
-/// Attention of one query over the positions 0..`keys`−1 that `keep` admits,
-/// see `tfm.attention`.
-void attend(ArrayRef<float> query, float scale, int64_t keys,
-            function_ref<bool(int64_t)> keep,
-            function_ref<ArrayRef<float>(int64_t)> key,
+/// Attention of one query over the positions 0..`keys`−1, of which a score of
+/// −infinity excludes one, see `tfm.attention`.
+void attend(int64_t keys, function_ref<double(int64_t)> score,
             function_ref<ArrayRef<float>(int64_t)> value,
             MutableArrayRef<float> result);
 

@@ -133,3 +133,67 @@ func.func @attention_mask(%q: tensor<2x6x3x8xf32>, %k: tensor<2x2x5x8xf32>, %v: 
   %0 = tfm.attention %q, %k, %v mask %m {scale = 1.0 : f32} : (tensor<2x6x3x8xf32>, tensor<2x2x5x8xf32>, tensor<2x2x5x8xf32>, tensor<2x2x1x5xi1>) -> tensor<2x6x3x8xf32>
   return
 }
+
+// -----
+
+// attention-c7
+func.func @attention_bias(%q: tensor<2x6x3x8xf32>, %k: tensor<2x2x5x8xf32>, %v: tensor<2x2x5x8xf32>, %b: tensor<2x1x1x4xf32>) {
+  // expected-error @+1 {{expects the bias's T to be 1 or that of the scores, but got 4 and 5}}
+  %0 = tfm.attention %q, %k, %v bias %b {scale = 1.0 : f32} : (tensor<2x6x3x8xf32>, tensor<2x2x5x8xf32>, tensor<2x2x5x8xf32>, tensor<2x1x1x4xf32>) -> tensor<2x6x3x8xf32>
+  return
+}
+
+// -----
+
+// An attribute is honoured or refused: "causal = false" is no way to say that.
+func.func @attention_causal_false(%q: tensor<2x6x3x8xf32>) {
+  // expected-error @+1 {{Invalid attribute `causal` in property conversion: false}}
+  %0 = "tfm.attention"(%q, %q, %q) <{causal = false, scale = 1.0 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> : (tensor<2x6x3x8xf32>, tensor<2x6x3x8xf32>, tensor<2x6x3x8xf32>) -> tensor<2x6x3x8xf32>
+  return
+}
+
+// -----
+
+// add-bias-c1
+func.func @bias_heads(%s: tensor<2x6x3x5xf32>, %b: tensor<1x2x3x5xf32>) {
+  // expected-error @+1 {{expects the bias's H to be 1 or that of the scores, but got 2 and 6}}
+  %0 = tfm.add_bias %s, %b : tensor<2x6x3x5xf32>, tensor<1x2x3x5xf32>
+  return
+}
+
+// -----
+
+// repeat-heads-c1
+func.func @repeat_overflow(%k: tensor<1x4x1x1xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{expects a number of heads below 2^63, but got 4 times 4611686018427387904}}
+  %0 = tfm.repeat_heads %k by 4611686018427387904 : (tensor<1x4x1x1xf32>) -> tensor<1x?x1x1xf32>
+  return
+}
+
+// -----
+
+// matmul-c1
+func.func @matmul_batch(%a: tensor<2x6x3x8xf32>, %b: tensor<1x6x8x5xf32>) {
+  // expected-error @+1 {{expects lhs and rhs to have equal batch B, but got 2 and 1}}
+  %0 = tfm.matmul %a, %b : (tensor<2x6x3x8xf32>, tensor<1x6x8x5xf32>) -> tensor<2x6x3x5xf32>
+  return
+}
+
+// -----
+
+// matmul-c2
+func.func @matmul_heads(%a: tensor<2x6x3x8xf32>, %b: tensor<2x2x8x5xf32>) {
+  // expected-error @+1 {{expects lhs and rhs to have equal number of heads H, but got 6 and 2}}
+  %0 = tfm.matmul %a, %b : (tensor<2x6x3x8xf32>, tensor<2x2x8x5xf32>) -> tensor<2x6x3x5xf32>
+  return
+}
+
+// -----
+
+// matmul-c3
+func.func @matmul_inner(%a: tensor<2x6x3x8xf32>, %b: tensor<2x6x5x8xf32>) {
+  // expected-error @+1 {{expects lhs and rhs to have equal inner size K, but got 8 and 5}}
+  %0 = tfm.matmul %a, %b : (tensor<2x6x3x8xf32>, tensor<2x6x5x8xf32>) -> tensor<2x6x3x8xf32>
+  return
+}

@@ -40,6 +40,49 @@ func.func @scale_by_minus_one(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   return %0 : tensor<?x8xf32>
 }
 
+// CHECK-LABEL: @repeat_once
+// CHECK-NEXT: return %arg0
+func.func @repeat_once(%x: tensor<?x4x?x8xf32>) -> tensor<?x4x?x8xf32> {
+  %0 = tfm.repeat_heads %x by 1 : (tensor<?x4x?x8xf32>) -> tensor<?x4x?x8xf32>
+  return %0 : tensor<?x4x?x8xf32>
+}
+
+// CHECK-LABEL: @transpose_twice
+// CHECK-NEXT: return %arg0
+func.func @transpose_twice(%x: tensor<?x4x?x8xf32>) -> tensor<?x4x?x8xf32> {
+  %0 = tfm.transpose %x : (tensor<?x4x?x8xf32>) -> tensor<?x4x8x?xf32>
+  %1 = tfm.transpose %0 : (tensor<?x4x8x?xf32>) -> tensor<?x4x?x8xf32>
+  return %1 : tensor<?x4x?x8xf32>
+}
+
+// A product of rows with rows is scores, with columns a mix; the heads that are
+// repeated are read where they are.
+// CHECK-LABEL: @products
+// CHECK-NEXT: %[[S:.*]] = tfm.scores %arg0, %arg1
+// CHECK-NEXT: %[[O:.*]] = tfm.mix %[[S]], %arg1
+// CHECK-NEXT: return %[[O]]
+func.func @products(%x: tensor<?x4x?x8xf32>, %y: tensor<?x2x?x8xf32>) -> tensor<?x4x?x8xf32> {
+  %r = tfm.repeat_heads %y by 2 : (tensor<?x2x?x8xf32>) -> tensor<?x4x?x8xf32>
+  %t = tfm.transpose %r : (tensor<?x4x?x8xf32>) -> tensor<?x4x8x?xf32>
+  %0 = tfm.matmul %x, %t : (tensor<?x4x?x8xf32>, tensor<?x4x8x?xf32>) -> tensor<?x4x?x?xf32>
+  %1 = tfm.matmul %0, %r : (tensor<?x4x?x?xf32>, tensor<?x4x?x8xf32>) -> tensor<?x4x?x8xf32>
+  return %1 : tensor<?x4x?x8xf32>
+}
+
+// A scale goes before the transposition, even if that has other uses; so does
+// that of a matrix in a product.
+// CHECK-LABEL: @scale_of_transpose
+// CHECK-NEXT: %[[T:.*]] = tfm.transpose %arg0
+// CHECK-NEXT: %[[S:.*]] = tfm.scale %arg0 by 2
+// CHECK-NEXT: %[[O:.*]] = tfm.scores %arg0, %[[S]]
+// CHECK-NEXT: return %[[T]], %[[O]]
+func.func @scale_of_transpose(%x: tensor<?x4x?x8xf32>) -> (tensor<?x4x8x?xf32>, tensor<?x4x?x?xf32>) {
+  %0 = tfm.transpose %x : (tensor<?x4x?x8xf32>) -> tensor<?x4x8x?xf32>
+  %1 = tfm.scale %0 by 2.0 : tensor<?x4x8x?xf32>
+  %2 = tfm.matmul %x, %1 : (tensor<?x4x?x8xf32>, tensor<?x4x8x?xf32>) -> tensor<?x4x?x?xf32>
+  return %0, %2 : tensor<?x4x8x?xf32>, tensor<?x4x?x?xf32>
+}
+
 // CHECK-LABEL: @unused
 // CHECK-NEXT: return
 func.func @unused(%x: tensor<?x8xf32>) {

@@ -35,6 +35,13 @@ def flat(array):
     return [x for part in array for x in flat(part)]
 
 
+def words_of(arrays):
+    """The arguments `arrays` of a call, by name or number."""
+    # JSON has no infinity, but numbers that are too large.
+    return [f"{name}={json.dumps(array).replace('Infinity', '1e999')}"
+            for name, array in arrays.items()]
+
+
 def tfm_run(ir, *words, options=()):
     """Runs the calls that `words` are; gives (shape, flat numbers) of each
     array that is printed."""
@@ -64,8 +71,7 @@ def run_steps(types, steps, results, arrays, symbols=""):
     head = f"func.func @f({arguments}) -> ({', '.join(kinds)}) {{"
     lines = [symbols, head, *steps,
              f"return {', '.join(names)} : {', '.join(kinds)}", "}", ""]
-    words = [f"{i}={json.dumps(array)}" for i, array in enumerate(arrays)]
-    return tfm_run("\n".join(lines), "f", *words)
+    return tfm_run("\n".join(lines), "f", *words_of(dict(enumerate(arrays))))
 
 
 def run_op(op, types, result, arrays):
