@@ -12,6 +12,7 @@ using llvm::StringLiteral;
 using llvm::StringRef;
 using llvm::Twine;
 
+static constexpr StringLiteral kPrefix = "tokenizer.ggml.";
 static constexpr StringLiteral kTokens = "tokenizer.ggml.tokens";
 static constexpr StringLiteral kTypes = "tokenizer.ggml.token_type";
 static constexpr StringLiteral kScores = "tokenizer.ggml.scores";
@@ -161,6 +162,15 @@ static Error readIds(GgufFile &file, GgufTokenizer &tokenizer) {
   return Error::success();
 }
 
+/// Refuses keys that may change a text's tokens in ways that nobody here knows.
+/// Names of tokens don't: they are for whoever writes or reads the text.
+static Error checkRest(GgufFile &file) {
+  for (StringRef key : file.getUnusedKeys())
+    if (key.starts_with(kPrefix) && !key.ends_with("_token_id"))
+      return file.unknownKeyError(key);
+  return Error::success();
+}
+
 llvm::Expected<GgufTokenizer> GgufTokenizer::read(GgufFile &file) {
   GgufTokenizer tokenizer;
   if (Error error = file.getString("tokenizer.ggml.model").takeError())
@@ -171,6 +181,8 @@ llvm::Expected<GgufTokenizer> GgufTokenizer::read(GgufFile &file) {
   for (auto *readPart : {readPreTokenizer, readTokens, readMerges, readIds})
     if (Error error = readPart(file, tokenizer))
       return std::move(error);
+  if (Error error = checkRest(file))
+    return std::move(error);
   return tokenizer;
 }
 

@@ -67,17 +67,20 @@ static void flush(std::vector<utf8proc_int32_t> &codes, std::string &text) {
 }
 
 std::string tfm::toNfc(std::string_view text) {
+  // A vowel that composes with nothing before it. utf8proc 2.8 takes it for the
+  // final consonant of a Hangul syllable that has none, and drops it.
+  constexpr char32_t dropped = 0x11A7;
   std::string result;
   std::vector<utf8proc_int32_t> codes;
   while (!text.empty()) {
     Character next = decodeCharacter(text);
     bool isValid = next.kind == Character::Valid;
-    if (isValid) {
-      decompose(next.code, codes);
-    } else {
+    if (!isValid || next.code == dropped)
       flush(codes, result);
+    if (isValid)
+      decompose(next.code, codes);
+    else
       result += text[0];
-    }
     text.remove_prefix(isValid ? next.bytes : 1);
   }
   flush(codes, result);

@@ -113,11 +113,12 @@ public:
     pcre2_set_heap_limit(context.get(), UINT32_MAX);
   }
 
+  /// `text` is UTF-8.
   template <typename Visit> Error forEach(std::string_view text, Visit visit) {
     while (!text.empty()) {
-      int result = match(text, PCRE2_NO_UTF_CHECK);
-      if (result == PCRE2_ERROR_JIT_STACKLIMIT)
-        result = match(text, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT);
+      int result = pcre2_match(
+          pattern, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), 0,
+          PCRE2_NO_UTF_CHECK, matched.get(), context.get());
       if (result <= 0)
         return "cannot cut the text into words: " + describeError(result);
       size_t end = pcre2_get_ovector_pointer(matched.get())[1];
@@ -132,11 +133,6 @@ private:
     void operator()(pcre2_match_context *p) { pcre2_match_context_free(p); }
     void operator()(pcre2_match_data *p) { pcre2_match_data_free(p); }
   };
-
-  int match(std::string_view text, uint32_t options) {
-    return pcre2_match(pattern, reinterpret_cast<PCRE2_SPTR>(text.data()),
-                       text.size(), 0, options, matched.get(), context.get());
-  }
 
   const pcre2_code *pattern;
   std::unique_ptr<pcre2_match_context, Deleter> context{

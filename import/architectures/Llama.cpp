@@ -111,6 +111,7 @@ static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral>
         {"llama.rope.scaling.attn_factor", "1"},
         {"llama.rope.scaling.factor", "1"},
         {"llama.rope.scaling.type", "\"none\""},
+        {"llama.tensor_data_layout", "\"Meta AI original pth\""},
         {"llama.use_parallel_residual", "false"},
 };
 
@@ -187,12 +188,13 @@ Error ConfigReader::readNumbers() {
   if (Error error = file.getFloat(theta, 10000.0).moveInto(config.theta))
     return error;
   if (!std::isfinite(config.theta) || config.theta <= 0)
-    return file.keyError(theta, "expects a number greater than 0, but got " +
+    return file.keyError(theta, "expects a finite number above 0, but got " +
                                     *file.describeValue(theta));
   if (Error error = file.getFloat(epsilon).moveInto(config.epsilon))
     return error;
-  if (!std::isfinite(config.epsilon) || config.epsilon < 0)
-    return file.keyError(epsilon, "expects a number of at least 0, but got " +
+  if (!std::isfinite(static_cast<float>(config.epsilon)) || config.epsilon < 0)
+    return file.keyError(epsilon, "expects a finite f32 of at least 0, but "
+                                  "got " +
                                       *file.describeValue(epsilon));
   return Error::success();
 }
@@ -210,9 +212,7 @@ Error ConfigReader::checkRest() {
     return error;
   for (StringRef key : file.getUnusedKeys())
     if (key.starts_with(kPrefix))
-      return file.keyError(key, "expects no such key, since it is not "
-                                "supported, but got " +
-                                    *file.describeValue(key));
+      return file.unknownKeyError(key);
   return Error::success();
 }
 

@@ -555,6 +555,12 @@ Error GgufFile::tensorError(StringRef name, const Twine &message) const {
   return makeError(offset, "tensor " + quote(name) + ": " + message);
 }
 
+Error GgufFile::unknownKeyError(StringRef key) {
+  return keyError(key, "expects no such key, since it is not supported, but "
+                       "got " +
+                           *describeValue(key));
+}
+
 const GgufValue *GgufFile::find(StringRef key) {
   auto *entry = entries.find(key);
   if (entry == entries.end())

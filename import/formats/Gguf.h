@@ -132,6 +132,9 @@ public:
   llvm::Error tensorError(llvm::StringRef name,
                           const llvm::Twine &message) const;
 
+  /// The error about a key that the file has and that nobody knows.
+  llvm::Error unknownKeyError(llvm::StringRef key);
+
 private:
   friend class GgufParser;
 

@@ -6,7 +6,8 @@
 
 One small byte-level BPE vocabulary, trained on the texts below, serves all
 pre-tokenizers. Its last tokens are words that merges do not make, so that it
-shows which tokenizers keep a word that is a token whole.
+shows which tokenizers keep a word that is a token whole. The "incomplete" cases
+lack the tokens of some bytes.
 """
 
 import json
@@ -20,6 +21,13 @@ from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models,
 VOCABULARY = 1200
 CONTROL = ["<|begin|>", "<|end|>", "<|end|>>"]
 USER_DEFINED = ["<user é>"]
+
+# The bytes that SmolLM2's vocabulary has no tokens for, and some that it has.
+MISSING = [0x04, 0x06, 0x13, 0x14, 0x16, 0x1d, 0xc0, 0xc1, 0xf1, 0xf2,
+           *range(0xf5, 0x100), 0x09, 0x0d, 0x82, 0xc3]
+INCOMPLETE = ["\x04", "a\x04", "\x04a", "t\x04he", "th\x13\x14e", " \x06the",
+              "  \x1d", "1\x042", "a\tb", "\t\tthe", "x\r\ny", "\r\n\r\n",
+              "é", "thé", "/\x04/", "Ü\x16ber", "€5", "あ", "the\x04<|end|>\x06the"]
 
 # As in the tokenizer.json of each model's release.
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
@@ -131,6 +139,13 @@ def unreachable(tokens):
     return [word for word in spelled if word not in tokens]
 
 
+def letter(byte):
+    """How the vocabulary spells a byte."""
+    printable = [*range(0x21, 0x7f), *range(0xa1, 0xad), *range(0xae, 0x100)]
+    others = [other for other in range(0x100) if other not in printable]
+    return chr(byte if byte in printable else 0x100 + others.index(byte))
+
+
 def make(tokens, merges, kind):
     pre_tokenizer, normalizer, ignore_merges = KINDS[kind]
     vocabulary = {token: id for id, token in enumerate(tokens)}
@@ -147,22 +162,35 @@ def make(tokens, merges, kind):
     return tokenizer
 
 
+def encode(tokenizers, text):
+    # Not every text's characters are in every version of Unicode.
+    assert all(unicodedata.category(c) != "Cn" for c in text)
+    return {kind: tokenizer.encode(text, add_special_tokens=False).ids
+            for kind, tokenizer in tokenizers.items()}
+
+
 def main():
     tokens, merges = train()
     tokens += unreachable(tokens)
     tokenizers = {kind: make(tokens, merges, kind) for kind in KINDS}
     cases = []
     for text in dict.fromkeys(texts()):
-        # Not every text's characters are in every version of Unicode.
-        assert all(unicodedata.category(c) != "Cn" for c in text)
-        ids = {kind: tokenizer.encode(text, add_special_tokens=False).ids
-               for kind, tokenizer in tokenizers.items()}
+        ids = encode(tokenizers, text)
         decoded = {kind: tokenizer.decode(ids[kind], skip_special_tokens=True)
                    for kind, tokenizer in tokenizers.items()}
         cases.append({"text": text, "ids": ids, "decoded": {
             kind: back for kind, back in decoded.items() if back != text}})
+
+    missing = [letter(byte) for byte in MISSING]
+    tokenizers = {
+        kind: make([token for token in tokens if token not in missing],
+                   [merge for merge in merges if not {*merge} & {*missing}],
+                   kind) for kind in KINDS}
+    incomplete = [{"text": text, "ids": encode(tokenizers, text)}
+                  for text in INCOMPLETE]
     json.dump({"tokens": tokens, "control": CONTROL,
-               "user_defined": USER_DEFINED, "merges": merges, "cases": cases},
+               "user_defined": USER_DEFINED, "merges": merges, "cases": cases,
+               "missing": missing, "incomplete": incomplete},
               sys.stdout, separators=(",", ":"))
     print()
 

@@ -1,7 +1,7 @@
 //===- fuzz-seeds.cpp - Files for the fuzzers to start from ---------------===//
 //
-// fuzz-seeds FOLDER writes small GGUF files: models that can be imported, and
-// one with a value of every kind.
+// fuzz-seeds FOLDER writes small GGUF files: models that can be imported, each
+// followed by a prompt, and one with a value of every kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,11 @@ int main(int argc, char **argv) {
     llvm::errs() << "usage: fuzz-seeds FOLDER\n";
     return 2;
   }
-  std::vector<std::string> files = {everyKind(), TinyLlama().str()};
+  constexpr llvm::StringLiteral prompt =
+      "ab  ba<s>b\r\n\n12345 b's DON'T e\u0301 \uAC01 \u3042 \U0001F44D\u200D "
+      "\xFF";
+  std::vector<std::string> files = {everyKind(),
+                                    TinyLlama().str() + prompt.str()};
   for (const char *pre : {"gpt-2", "llama-bpe", "qwen2"}) {
     TinyLlama model;
     model.set("tokenizer.ggml.pre", pre);
@@ -43,8 +47,8 @@ int main(int argc, char **argv) {
     model.set("llama.rope.freq_base", 1e4f);
     model.set("llama.rope.dimension_count", 2);
     model.set("llama.rope.scaling.type", "none");
-    model.tensors["output.weight"] = {4, 6};
-    files.push_back(model.str());
+    model.tensors["output.weight"] = {{4, 6}};
+    files.push_back(model.str() + prompt.str());
   }
   for (size_t i = 0; i != files.size(); ++i) {
     llvm::SmallString<128> path(argv[1]);

@@ -1,15 +1,17 @@
 //===- import-fuzzer.cpp - The importer on any bytes ----------------------===//
 //
-// Whatever a file holds, it becomes a module or an error is reported. Of a
-// module, the weights lie inside the file, and the runtime accepts the
-// tokenizer that goes into an executable.
+// Whatever a file holds, it becomes a module or an error is reported. A module
+// can be printed and parsed, its weights can be read, and the runtime accepts
+// the tokenizer that goes into an executable.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialect/TfmDialect.h"
+#include "dialect/Weights.h"
 #include "import/Import.h"
 #include "import/Resources.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
 #include "runtime/Tokenizer.h"
 
 #include <cstring>
@@ -34,7 +36,8 @@ static void writeFile(const uint8_t *data, size_t size) {
 }
 
 /// What the runtime of the executable does at its start, and with a prompt.
-static void checkTokenizer(ResourceOp resource, int64_t vocabulary) {
+static void checkTokenizer(ResourceOp resource, int64_t vocabulary,
+                           std::string_view prompt) {
   FailureOr<std::string> blob = readResource(resource);
   if (failed(blob))
     llvm::report_fatal_error("a tokenizer was imported, but cannot be read");
@@ -46,7 +49,7 @@ static void checkTokenizer(ResourceOp resource, int64_t vocabulary) {
   if (::tfm::Error error =
           tokenizer.create(words.data(), blob->size(), vocabulary))
     llvm::report_fatal_error(llvm::StringRef(error.message()));
-  if (::tfm::Error error = tokenizer.encode("ab  ab<s>b\n12 é \xFF", ids))
+  if (::tfm::Error error = tokenizer.encode(prompt, ids))
     llvm::report_fatal_error(llvm::StringRef(error.message()));
   for (int32_t id : ids) {
     if (id < 0 || id >= vocabulary)
@@ -69,13 +72,23 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!module)
     return 0;
 
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os);
+  if (!parseSourceString<ModuleOp>(text, &context))
+    llvm::report_fatal_error("a module was imported, but cannot be parsed");
+  WeightReader weights;
   for (WeightOp weight : module->getOps<WeightOp>())
-    if (weight.getFile().getOffset() >= static_cast<int64_t>(size))
-      llvm::report_fatal_error("a weight lies outside the file");
+    if (failed(weights.read(weight)))
+      llvm::report_fatal_error("a weight was imported, but cannot be read");
   auto model = (*module)->getAttrOfType<ModelAttr>("tfm.model");
+  // Any bytes will do for a prompt; of the file's, those at the end matter
+  // least.
+  std::string_view bytes(reinterpret_cast<const char *>(data), size);
+  std::string_view prompt = bytes.substr(size - std::min<size_t>(size, 256));
   for (ResourceOp resource : module->getOps<ResourceOp>())
     if (resource.getKind() == "tokenizer")
-      checkTokenizer(resource, model.getVocabulary());
+      checkTokenizer(resource, model.getVocabulary(), prompt);
     else if (failed(readResource(resource)))
       llvm::report_fatal_error("a resource was imported, but cannot be read");
   return 0;

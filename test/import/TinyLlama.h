@@ -41,17 +41,17 @@ public:
     set("tokenizer.ggml.token_type", W::Array, types);
     set("tokenizer.ggml.merges", W::Array, W::strings({"a b"}));
 
-    tensors["token_embd.weight"] = {4, 6};
-    tensors["output_norm.weight"] = {4};
+    tensors["token_embd.weight"] = {{4, 6}};
+    tensors["output_norm.weight"] = {{4}};
     for (const char *norm : {"blk.0.attn_norm.weight", "blk.0.ffn_norm.weight"})
-      tensors[norm] = {4};
-    tensors["blk.0.attn_q.weight"] = {4, 4};
-    tensors["blk.0.attn_k.weight"] = {4, 2};
-    tensors["blk.0.attn_v.weight"] = {4, 2};
-    tensors["blk.0.attn_output.weight"] = {4, 4};
-    tensors["blk.0.ffn_gate.weight"] = {4, 3};
-    tensors["blk.0.ffn_up.weight"] = {4, 3};
-    tensors["blk.0.ffn_down.weight"] = {3, 4};
+      tensors[norm] = {{4}};
+    tensors["blk.0.attn_q.weight"] = {{4, 4}};
+    tensors["blk.0.attn_k.weight"] = {{4, 2}};
+    tensors["blk.0.attn_v.weight"] = {{4, 2}};
+    tensors["blk.0.attn_output.weight"] = {{4, 4}};
+    tensors["blk.0.ffn_gate.weight"] = {{4, 3}};
+    tensors["blk.0.ffn_up.weight"] = {{4, 3}};
+    tensors["blk.0.ffn_down.weight"] = {{3, 4}};
   }
 
   /// Adds or replaces a key with the bytes of its value.
@@ -72,18 +72,23 @@ public:
   }
   void unset(llvm::StringRef key) { keys.erase(key); }
 
-  /// Dimensions of the tensors, innermost first.
-  llvm::MapVector<llvm::StringRef, llvm::SmallVector<uint64_t, 2>> tensors;
+  struct Tensor {
+    llvm::SmallVector<uint64_t, 2> dims; ///< innermost first
+    uint32_t type = 0;                   ///< in the file; 0 is f32
+  };
+  /// By name. Each has four zero bytes an element, whatever its type.
+  llvm::MapVector<llvm::StringRef, Tensor> tensors;
 
   std::string str() const {
     GgufWriter writer;
     for (const auto &[name, value] : keys)
       writer.key(name, value.first, value.second);
-    for (const auto &[name, dims] : tensors) {
+    for (const auto &[name, tensor] : tensors) {
       uint64_t elements = 1;
-      for (uint64_t dim : dims)
+      for (uint64_t dim : tensor.dims)
         elements *= dim;
-      writer.tensor(name, dims, /*type=*/0, std::string(elements * 4, '\0'));
+      writer.tensor(name, tensor.dims, tensor.type,
+                    std::string(elements * 4, '\0'));
     }
     return writer.str();
   }

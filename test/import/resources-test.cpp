@@ -55,6 +55,15 @@ struct ResourcesTest : testing::Test {
     return succeeded(bytes) ? *bytes : message;
   }
 
+  /// Expects the whole message about a key of the tokenizer.
+  void expectRefused(const Tokens &tokens, StringRef name,
+                     const std::string &text) {
+    std::string bytes = tokens.file(), key = ("tokenizer.ggml." + name).str();
+    size_t offset = bytes.find(W::string(key));
+    EXPECT_EQ(read("tokenizer", bytes), "offset " + std::to_string(offset) +
+                                            ": key \"" + key + "\": " + text);
+  }
+
   MLIRContext context;
   std::string message;
   ScopedDiagnosticHandler handler;
@@ -101,30 +110,34 @@ TEST_F(ResourcesTest, RefusesOtherKinds) {
 TEST_F(ResourcesTest, RefusesTokensThatContradictEachOther) {
   Tokens tokens;
   tokens.types.pop_back();
-  EXPECT_THAT(read("tokenizer", tokens.file()),
-              HasSubstr("expects the types of 4 tokens, but got 3"));
+  expectRefused(tokens, "token_type",
+                "expects the types of 4 tokens, but got 3");
+  tokens = {};
+  tokens.types.push_back(1);
+  expectRefused(tokens, "token_type",
+                "expects the types of 4 tokens, but got 5");
   tokens = {};
   tokens.types[0] = 7;
-  EXPECT_THAT(read("tokenizer", tokens.file()),
-              HasSubstr("expects types from 1 to 6, but got 7"));
+  expectRefused(tokens, "token_type", "expects types from 1 to 6, but got 7");
+  tokens = {};
+  tokens.types[3] = -1;
+  expectRefused(tokens, "token_type", "expects types from 1 to 6, but got -1");
   tokens = {};
   tokens.strings[3] = "a";
-  EXPECT_THAT(read("tokenizer", tokens.file()),
-              HasSubstr("expects tokens that differ, but got the same as 1 and "
-                        "3"));
+  expectRefused(tokens, "tokens",
+                "expects tokens that differ, but got the same as 1 and 3");
   tokens = {};
   tokens.strings.clear();
-  EXPECT_THAT(read("tokenizer", tokens.file()),
-              HasSubstr("expects 1 to 16777216 tokens, but got 0"));
+  expectRefused(tokens, "tokens", "expects 1 to 16777216 tokens, but got 0");
 }
 
 TEST_F(ResourcesTest, RefusesMergesOfAnythingButTokens) {
   for (const char *merge : {"a c", "c b", "b a", "a", "", " ", "a b "}) {
     Tokens tokens;
     tokens.merges.push_back(merge);
-    EXPECT_THAT(read("tokenizer", tokens.file()),
-                HasSubstr("expects two tokens that make a third as merge 1, "
-                          "but got \"" +
-                          std::string(merge) + "\""));
+    expectRefused(
+        tokens, "merges",
+        "expects two tokens that make a third as merge 1, but got \"" +
+            std::string(merge) + "\"");
   }
 }
