@@ -1,14 +1,21 @@
 //===- FuseAttention.cpp - One operation for attention --------------------===//
 //
-// Expects the textbook form: mix(softmax(... scores(q, k) ...), v) with scales
-// and masks in between. Promises the same probabilities up to the order of the
-// multiplications. Leaves alone what Passes.td lists.
+// Expects the textbook form, or its spelling as products of matrices:
+// mix(softmax(... scores(q, k) ...), v) with scales, biases and masks in
+// between. Promises the same probabilities up to the order of the
+// multiplications. Leaves alone what Passes.td lists, and says why.
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "passes/CausalMask.h"
+#include "passes/Dims.h"
 #include "passes/Passes.h"
+#include "llvm/ADT/SetVector.h"
+#include <cmath>
 
 namespace mlir::tfm {
 #define GEN_PASS_DEF_FUSEATTENTIONPASS
@@ -18,98 +25,180 @@ namespace mlir::tfm {
 using namespace mlir;
 using namespace mlir::tfm;
 
+/// The scores that `value` is made of by scales, biases and masks, if any.
+static ScoresOp findScores(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto scores = dyn_cast<ScoresOp>(op))
+      return scores;
+    if (!isa<ScaleOp, AddBiasOp, ApplyMaskOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return {};
+}
+
+/// Finds scales of the query or the key that can as well be factors of the
+/// scores: between them and the scores is what commutes with a factor.
+static void findScales(Value operand, SmallVectorImpl<ScaleOp> &scales) {
+  while (Operation *op = operand.getDefiningOp()) {
+    if (!isa<ScaleOp, SplitHeadsOp, RopeOp>(op) || !op->hasOneUse())
+      return;
+    if (auto scale = dyn_cast<ScaleOp>(op))
+      scales.push_back(scale);
+    operand = op->getOperand(0);
+  }
+}
+
 namespace {
-/// What stands between a softmax and its scores.
-struct ScoreChain {
-  ScoresOp scores;
-  float scale = 1.0f;
-  bool causal = false;
-  Value mask;
-};
+/// Follows a mix back to its scores.
+class Matcher {
+public:
+  Matcher(MixOp mix, SoftmaxOp softmax) : mix(mix), softmax(softmax) {}
 
-struct FuseAttention : OpRewritePattern<MixOp> {
-  FuseAttention(MLIRContext *context, Pass::Statistic &numFused)
-      : OpRewritePattern(context), numFused(numFused) {}
-
-  LogicalResult matchAndRewrite(MixOp mix,
-                                PatternRewriter &rewriter) const override {
-    auto softmax = mix.getProbabilities().getDefiningOp<SoftmaxOp>();
-    if (!softmax)
-      return rewriter.notifyMatchFailure(mix, "expects a softmax before mix");
+  /// Fails, with a remark that says why, if the mix is not that of an attention
+  /// that can be fused.
+  LogicalResult match() {
     if (!softmax->hasOneUse())
-      return rewriter.notifyMatchFailure(mix,
-                                         "probabilities are used elsewhere");
-
-    FailureOr<ScoreChain> chain = match(softmax.getInput(), mix, rewriter);
-    if (failed(chain))
+      return decline(softmax, "the probabilities have other uses");
+    if (failed(matchChain()) || failed(matchMasks()))
       return failure();
-    Value query = takeScale(chain->scores.getQuery(), chain->scale);
-    Value key = takeScale(chain->scores.getKey(), chain->scale);
-    rewriter.replaceOpWithNewOp<AttentionOp>(
-        mix, mix.getType(), query, key, mix.getValue(), chain->mask,
-        rewriter.getF32FloatAttr(chain->scale),
-        chain->causal ? rewriter.getUnitAttr() : UnitAttr());
-    ++numFused;
+    findScales(scores.getQuery(), operandScales);
+    findScales(scores.getKey(), operandScales);
+    for (ScaleOp op : operandScales)
+      scale *= op.getFactor().convertToFloat();
+    if (!std::isfinite(scale))
+      return decline(mix, "the product of the scales is not finite");
+    if (!areEqualDims({scores.getKey(), 1}, {mix.getValue(), 1}))
+      return decline(mix, "key and value may have different numbers of heads");
     return success();
   }
 
+  AttentionOp rewrite(RewriterBase &rewriter) {
+    for (ScaleOp op : operandScales)
+      rewriter.replaceOp(op, op.getInput());
+    rewriter.setInsertionPoint(mix);
+    if (bias && biasScale != 1.0f)
+      bias = ScaleOp::create(rewriter, mix.getLoc(), bias,
+                             rewriter.getF32FloatAttr(biasScale));
+    return rewriter.replaceOpWithNewOp<AttentionOp>(
+        mix, mix.getType(), scores.getQuery(), scores.getKey(), mix.getValue(),
+        mask, bias, rewriter.getF32FloatAttr(scale),
+        isCausal ? rewriter.getUnitAttr() : UnitAttr());
+  }
+
 private:
-  /// Follows the softmax's input back to its scores.
-  static FailureOr<ScoreChain> match(Value value, MixOp mix,
-                                     PatternRewriter &rewriter) {
-    ScoreChain chain;
+  LogicalResult decline(Operation *op, const Twine &reason) {
+    InFlightDiagnostic remark = mix.emitRemark("attention left unfused: ")
+                                << reason;
+    if (op != mix)
+      remark.attachNote(op->getLoc()) << "see here";
+    return failure();
+  }
+
+  /// From the softmax back to the scores.
+  LogicalResult matchChain() {
+    Value value = softmax.getInput();
     while (true) {
-      if (!value.hasOneUse())
-        return rewriter.notifyMatchFailure(mix, "scores are used elsewhere");
-      if (auto scores = value.getDefiningOp<ScoresOp>()) {
-        chain.scores = scores;
-        return chain;
-      }
-      if (auto scale = value.getDefiningOp<ScaleOp>()) {
-        float factor = scale.getFactor().convertToFloat();
-        // Masked scores are −infinity: only a factor greater than 0 keeps them.
-        if (!(factor > 0))
-          return rewriter.notifyMatchFailure(mix,
-                                             "the scale is not greater than 0");
-        chain.scale *= factor;
-        value = scale.getInput();
+      Operation *op = value.getDefiningOp();
+      if (!isa_and_present<ScoresOp, ScaleOp, AddBiasOp, AddOp, ApplyMaskOp>(
+              op))
+        return decline(op ? op : softmax,
+                       "expects scores, scale, add_bias, add or apply_mask "
+                       "before the softmax");
+      if (!op->hasOneUse())
+        return decline(op, "the result of '" + op->getName().getStringRef() +
+                               "' has other uses");
+      if ((scores = dyn_cast<ScoresOp>(op)))
+        return success();
+      value = op->getOperand(0);
+      if (auto factor = dyn_cast<ScaleOp>(op)) {
+        scale *= factor.getFactor().convertToFloat();
         continue;
       }
-      auto masked = value.getDefiningOp<ApplyMaskOp>();
-      if (!masked)
-        return rewriter.notifyMatchFailure(
-            mix, "expects scores, scale or apply_mask before the softmax");
-      if (masked.getMask().getDefiningOp<CausalMaskOp>()) {
-        chain.causal = true;
-      } else if (!chain.mask) {
-        chain.mask = masked.getMask();
-      } else {
-        return rewriter.notifyMatchFailure(mix, "there are two masks");
+      // What is masked is at −infinity, and only such a factor leaves it there.
+      if (!(scale > 0))
+        return decline(op, "the scale after a mask or bias is not greater "
+                           "than 0");
+      Value added = op->getOperand(1);
+      if (isa<ApplyMaskOp>(op)) {
+        masks.push_back(added);
+        continue;
       }
-      value = masked.getScores();
+      if (bias)
+        return decline(op, "there are two biases");
+      if (isa<AddOp>(op) && !findScores(value))
+        std::swap(value, added);
+      bias = added;
+      biasScale = scale;
     }
   }
 
-  /// The operand without a scale that nothing else uses.
-  static Value takeScale(Value operand, float &scale) {
-    auto op = operand.getDefiningOp<ScaleOp>();
-    if (!op || !op->hasOneUse())
-      return operand;
-    scale *= op.getFactor().convertToFloat();
-    return op.getInput();
+  /// Which masks are causal and which one is not.
+  LogicalResult matchMasks() {
+    for (Value operand : masks) {
+      if (isCausalMask(operand, scores.getQuery(), scores.getKey()))
+        isCausal = true;
+      else if (!mask || mask == operand)
+        mask = operand;
+      else
+        return decline(mix, "there are two masks that are not provably causal");
+    }
+    return success();
   }
 
-  Pass::Statistic &numFused;
+  MixOp mix;
+  SoftmaxOp softmax;
+  ScoresOp scores;
+  /// The product of all factors, and of those that the bias is multiplied by.
+  float scale = 1.0f, biasScale = 1.0f;
+  SmallVector<ScaleOp> operandScales;
+  SmallVector<Value> masks;
+  Value mask, bias;
+  bool isCausal = false;
 };
 
 struct FuseAttentionPass : tfm::impl::FuseAttentionPassBase<FuseAttentionPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<FuseAttention>(&getContext(), numFused);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    MatmulOp::getCanonicalizationPatterns(set, context);
+    MixOp::getCanonicalizationPatterns(set, context);
+    ScaleOp::getCanonicalizationPatterns(set, context);
+    ScoresOp::getCanonicalizationPatterns(set, context);
+    canonicalForms = std::move(set);
+    return success();
   }
+
+  void runOnOperation() override {
+    // Products of matrices, and repeated heads, become the textbook form.
+    if (failed(applyPatternsGreedily(getOperation(), canonicalForms)))
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    SmallVector<MixOp> mixes;
+    llvm::SetVector<Operation *> masks;
+    getOperation().walk([&](MixOp op) { mixes.push_back(op); });
+    for (MixOp mix : mixes) {
+      auto softmax = mix.getProbabilities().getDefiningOp<SoftmaxOp>();
+      if (!softmax)
+        continue;
+      Matcher matcher(mix, softmax);
+      if (failed(matcher.match()))
+        continue;
+      AttentionOp attention = matcher.rewrite(rewriter);
+      ++numFused;
+      if (Value mask = attention.getMask())
+        masks.insert(mask.getDefiningOp());
+    }
+    for (Operation *mask : masks)
+      if (isa_and_present<CausalMaskOp, tensor::GenerateOp>(mask))
+        mask->emitRemark("stays a mask: it is not provably t <= s over the "
+                         "lengths S and T of the scores");
+    // Again for what only dead regions read, until nothing is dead.
+    while (succeeded(runRegionDCE(rewriter, getOperation()->getRegions())))
+      ;
+  }
+
+  FrozenRewritePatternSet canonicalForms;
 };
 } // namespace

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/Iterators.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Passes.h"
 
 namespace mlir::tfm {
@@ -25,62 +25,83 @@ template <typename OpTy> static OpTy soleProducer(Value value) {
 }
 
 namespace {
-struct FuseFfn : OpRewritePattern<LinearOp> {
-  FuseFfn(MLIRContext *context, Pass::Statistic &numFused)
-      : OpRewritePattern(context), numFused(numFused) {}
-
-  LogicalResult matchAndRewrite(LinearOp down,
-                                PatternRewriter &rewriter) const override {
-    Value hidden = down.getInput();
-    auto gated = soleProducer<MulOp>(hidden);
-    ActivationOp activation;
-    LinearOp up, gate;
-    if (gated) {
-      activation = soleProducer<ActivationOp>(gated.getLhs());
-      up = soleProducer<LinearOp>(gated.getRhs());
-      if (!activation || !up) {
-        activation = soleProducer<ActivationOp>(gated.getRhs());
-        up = soleProducer<LinearOp>(gated.getLhs());
-      }
-      if (!activation || !up)
-        return rewriter.notifyMatchFailure(
-            down, "expects an activation and a linear map in the gate");
-      gate = soleProducer<LinearOp>(activation.getInput());
-      if (!gate || gate.getInput() != up.getInput())
-        return rewriter.notifyMatchFailure(
-            down, "expects gate and up to be maps of one input");
-    } else {
-      activation = soleProducer<ActivationOp>(hidden);
-      if (!activation)
-        return rewriter.notifyMatchFailure(
-            down, "expects an activation before the map");
-      up = soleProducer<LinearOp>(activation.getInput());
-      if (!up)
-        return rewriter.notifyMatchFailure(
-            down, "expects a linear map before the activation");
-    }
-    if (down.getBias() || up.getBias() || (gate && gate.getBias()))
-      return rewriter.notifyMatchFailure(down, "a map has a bias");
-
-    rewriter.replaceOpWithNewOp<FfnOp>(
-        down, down.getType(), activation.getKind(), up.getInput(),
-        up.getWeight(), down.getWeight(), gate ? gate.getWeight() : Value());
-    ++numFused;
-    return success();
-  }
-
-private:
-  Pass::Statistic &numFused;
+/// The parts of the network that ends in a map.
+struct Network {
+  ActivationOp activation;
+  LinearOp up, gate, down;
 };
+} // namespace
 
+/// The activation that makes the input of a network's last map, perhaps with a
+/// gate, if any.
+static ActivationOp findActivation(LinearOp down) {
+  Value hidden = down.getInput();
+  if (auto activation = hidden.getDefiningOp<ActivationOp>())
+    return activation;
+  auto gated = hidden.getDefiningOp<MulOp>();
+  if (!gated)
+    return {};
+  auto activation = gated.getLhs().getDefiningOp<ActivationOp>();
+  return activation ? activation : gated.getRhs().getDefiningOp<ActivationOp>();
+}
+
+/// Finds the network around an activation, or reports why there is none.
+static FailureOr<Network> match(LinearOp down, ActivationOp activation) {
+  auto decline = [&](const Twine &reason) {
+    down.emitRemark("feed-forward network left unfused: ") << reason;
+    return failure();
+  };
+  Network network{activation, {}, {}, down};
+  if (!activation->hasOneUse() || !down.getInput().hasOneUse())
+    return decline("the activation or the gate has other uses");
+  auto inner = soleProducer<LinearOp>(activation.getInput());
+  if (!inner)
+    return decline("expects a linear map for the activation alone");
+  network.up = inner;
+  if (auto gated = down.getInput().getDefiningOp<MulOp>()) {
+    network.gate = inner;
+    network.up = soleProducer<LinearOp>(
+        gated.getLhs() == activation ? gated.getRhs() : gated.getLhs());
+    if (!network.up || network.up.getInput() != inner.getInput())
+      return decline("expects gate and up to be maps of one input, for the "
+                     "gate alone");
+  }
+  if (down.getBias() || inner.getBias() || network.up.getBias())
+    return decline("a map has a bias");
+  return network;
+}
+
+namespace {
 struct FuseFfnPass : tfm::impl::FuseFfnPassBase<FuseFfnPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<FuseFfn>(&getContext(), numFused);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    SmallVector<LinearOp> maps;
+    // A map comes after those that are erased along with it.
+    getOperation().walk<WalkOrder::PostOrder, ForwardDominanceIterator<>>(
+        [&](LinearOp op) { maps.push_back(op); });
+    IRRewriter rewriter(&getContext());
+    for (LinearOp down : maps)
+      if (ActivationOp activation = findActivation(down))
+        if (FailureOr<Network> network = match(down, activation);
+            succeeded(network))
+          fuse(*network, rewriter);
+  }
+
+  void fuse(Network network, RewriterBase &rewriter) {
+    auto [activation, up, gate, down] = network;
+    SmallVector<Operation *> inner = {activation, up};
+    if (gate) {
+      inner.insert(inner.begin(), down.getInput().getDefiningOp());
+      inner.push_back(gate);
+    }
+    rewriter.setInsertionPoint(down);
+    rewriter.replaceOpWithNewOp<FfnOp>(
+        down, down.getType(), activation.getKind(), up.getInput(),
+        up.getWeight(), down.getWeight(), gate ? gate.getWeight() : Value());
+    for (Operation *op : inner)
+      rewriter.eraseOp(op);
+    ++numFused;
   }
 };
 } // namespace

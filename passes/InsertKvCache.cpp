@@ -19,12 +19,24 @@ namespace mlir::tfm {
 using namespace mlir;
 using namespace mlir::tfm;
 
+/// What becomes of @forward.
+static constexpr StringLiteral kPrefill = "prefill", kDecode = "decode",
+                               kScore = "score";
+
 /// Operations whose result row (b, s) depends on the rows (b, s) of their
 /// operands alone. `attention` is treated apart.
 static bool isPositionWise(Operation *op) {
-  return isa<EmbedOp, RopeOp, SplitHeadsOp, MergeHeadsOp, ScaleOp, RmsNormOp,
-             LinearOp, ActivationOp, AddOp, MulOp, FfnOp, LoadOp,
+  if (auto load = dyn_cast<LoadOp>(op)) // a table of rows has positions
+    return cast<RankedTensorType>(load.getType()).getRank() <= 2;
+  return isa<EmbedOp, RopeOp, SplitHeadsOp, MergeHeadsOp, RepeatHeadsOp,
+             ScaleOp, RmsNormOp, LinearOp, ActivationOp, AddOp, MulOp, FfnOp,
              func::ReturnOp>(op);
+}
+
+static bool isTensor(Type type, int64_t rank, Type element) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == rank &&
+         tensor.getElementType() == element;
 }
 
 /// The criterion of Passes.td. Returns the type of the cache, or reports at the
@@ -34,20 +46,30 @@ static FailureOr<KvCacheType> getCacheType(func::FuncOp forward,
   auto decline = [&](Operation *op, const Twine &reason) {
     InFlightDiagnostic remark = forward.emitRemark("no key/value cache: ")
                                 << reason;
-    remark.attachNote(op->getLoc()) << "see here";
+    if (op != forward)
+      remark.attachNote(op->getLoc()) << "see here";
     return failure();
   };
+  auto module = forward->getParentOfType<ModuleOp>();
+  for (StringRef name : {kPrefill, kDecode, kScore})
+    if (Operation *other = SymbolTable::lookupSymbolIn(module, name))
+      return decline(other, "there is a @" + name + " already");
+  if (!SymbolTable::symbolKnownUseEmpty(forward, module))
+    return decline(forward, "@forward is used by others");
   if (!llvm::hasSingleElement(forward.getBody()))
     return decline(forward, "expects one block");
-  auto tokens =
-      forward.getNumArguments() == 1
-          ? dyn_cast<RankedTensorType>(forward.getArgument(0).getType())
-          : RankedTensorType();
-  if (!tokens || tokens.getRank() != 2 ||
-      !tokens.getElementType().isInteger(32))
-    return decline(forward, "expects tokens [B, S] as the only input");
-  if (forward.getNumResults() != 1)
-    return decline(forward, "expects one result");
+
+  Builder builder(forward.getContext());
+  FunctionType type = forward.getFunctionType();
+  if (type.getNumInputs() != 1 ||
+      !isTensor(type.getInput(0), 2, builder.getI32Type()) ||
+      !cast<RankedTensorType>(type.getInput(0)).isDynamicDim(1))
+    return decline(forward, "expects tokens [B, S] of any S as the only input");
+  if (type.getNumResults() != 1 ||
+      !isTensor(type.getResult(0), 3, builder.getF32Type()) ||
+      cast<RankedTensorType>(type.getResult(0)).isDynamicDim(2))
+    return decline(forward,
+                   "expects logits [B, S, V] of a known V as the only result");
 
   SmallVector<AttentionOp> attentions;
   for (Operation &op : forward.getBody().front()) {
@@ -71,8 +93,8 @@ static FailureOr<KvCacheType> getCacheType(func::FuncOp forward,
   };
   std::array<int64_t, 3> sizes = cacheTypeOf(attentions.front());
   for (AttentionOp op : attentions) {
-    if (!op.getCausal() || op.getMask())
-      return decline(op, "expects causal attention without a mask");
+    if (!op.getCausal() || op.getMask() || op.getBias())
+      return decline(op, "expects causal attention without a mask or a bias");
     if (cacheTypeOf(op) != sizes || llvm::any_of(sizes, ShapedType::isDynamic))
       return decline(op, "expects known and equal heads and head sizes in all "
                          "layers");
@@ -181,9 +203,9 @@ struct InsertKvCachePass : tfm::impl::InsertKvCachePassBase<InsertKvCachePass> {
     FailureOr<KvCacheType> cacheType = getCacheType(forward, elementType);
     if (failed(cacheType))
       return;
-    createEntryPoint(forward, "prefill", *cacheType, /*lastRow=*/true);
-    createEntryPoint(forward, "decode", *cacheType, /*lastRow=*/true);
-    createEntryPoint(forward, "score", *cacheType, /*lastRow=*/false);
+    createEntryPoint(forward, kPrefill, *cacheType, /*lastRow=*/true);
+    createEntryPoint(forward, kDecode, *cacheType, /*lastRow=*/true);
+    createEntryPoint(forward, kScore, *cacheType, /*lastRow=*/false);
     numCached += cacheType->getLayers();
     forward.erase();
   }

@@ -20,10 +20,10 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/Dims.h"
 #include "passes/Passes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::tfm {
 #define GEN_PASS_DEF_OUTLINEKERNELSPASS
@@ -38,17 +38,17 @@ using namespace mlir::tfm;
 //===----------------------------------------------------------------------===//
 
 static bool isRelayout(Operation *op) {
-  return isa<SplitHeadsOp, RopeOp, CausalMaskOp>(op);
+  return isa<SplitHeadsOp, RepeatHeadsOp, RopeOp, CausalMaskOp>(op);
 }
 
 static bool isElementwise(Operation *op) {
-  return isa<AddOp, MulOp, ActivationOp, ScaleOp, ApplyMaskOp>(op);
+  return isa<AddOp, MulOp, ActivationOp, ScaleOp, AddBiasOp, ApplyMaskOp>(op);
 }
 
 static bool isAnchor(Operation *op) {
   return isa<EmbedOp, RmsNormOp, LinearOp, QuantizeOp, QuantizedLinearOp,
              ScoresOp, SoftmaxOp, MixOp, AttentionOp, CacheAttentionOp,
-             CacheAppendOp, MergeHeadsOp>(op);
+             CacheAppendOp, MergeHeadsOp, TransposeOp>(op);
 }
 
 /// Works on rows of E elements, whatever the dimensions before them mean.
@@ -279,35 +279,10 @@ Value Outliner::dimOf(Value value, int64_t dim) {
     return arith::ConstantIndexOp::create(builder, loc, known);
   if (Value found = dims.lookup({value, dim}))
     return found;
-  Operation *op = value.getDefiningOp();
-  if (!op)
+  std::optional<DimSource> source = getDimSource(value, dim);
+  if (!source)
     return tensor::DimOp::create(builder, loc, value, dim);
-  return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<EmbedOp, RopeOp, RmsNormOp, LinearOp, QuantizeOp, QuantizedLinearOp,
-            ActivationOp, AddOp, MulOp, ScaleOp, ApplyMaskOp, SoftmaxOp,
-            AttentionOp, CacheAttentionOp>(
-          [&](auto op) { return dimOf(op->getOperand(0), dim); })
-      .Case<SplitHeadsOp>(
-          [&](auto op) { return dimOf(op.getInput(), dim == 0 ? 0 : 1); })
-      .Case<MergeHeadsOp>(
-          [&](auto op) { return dimOf(op.getInput(), dim == 0 ? 0 : 2); })
-      .Case<ScoresOp>([&](auto op) {
-        return dim == 3 ? dimOf(op.getKey(), 2) : dimOf(op.getQuery(), dim);
-      })
-      .Case<MixOp>([&](auto op) { return dimOf(op.getProbabilities(), dim); })
-      .Case<CausalMaskOp>(
-          [&](auto op) { return dim == 2 ? op.getQueries() : op.getKeys(); })
-      .Case<tensor::ExtractSliceOp>([&](auto op) -> Value {
-        llvm::SmallBitVector dropped = op.getDroppedDims();
-        SmallVector<OpFoldResult> kept;
-        for (auto [i, size] : llvm::enumerate(op.getMixedSizes()))
-          if (!dropped.test(i))
-            kept.push_back(size);
-        return getValueOrCreateConstantIndexOp(builder, loc, kept[dim]);
-      })
-      .Default([&](Operation *) -> Value {
-        return tensor::DimOp::create(builder, loc, value, dim);
-      });
+  return source->dim ? dimOf(source->value, *source->dim) : source->value;
 }
 
 /// [B, S, E] as [R, E], and tokens [B, S] as [R].

@@ -25,16 +25,34 @@ def InferShapesPass : Pass<"tfm-infer-shapes", "::mlir::func::FuncOp"> {
 def FuseAttentionPass : Pass<"tfm-fuse-attention", "::mlir::func::FuncOp"> {
   let summary = "makes one operation of scores, scale, mask, softmax and mix";
   let description = [{
-    Rewrites `mix(softmax(x), v)`, where x comes from `scores(q, k)` through any
-    sequence of `scale` (by a factor greater than 0) and `apply_mask`, to
-    `attention`. A `causal_mask` becomes the attribute, another mask the
-    operand; a `scale` of the query or of the key is taken in as well.
+    Before: any function of tfm operations. Products of matrices and repeated
+    heads first become `scores` and `mix`, as canonicalization makes of them.
+    Then `mix(softmax(x), v)`, where x comes from `scores(q, k)` through any
+    sequence of `scale`, `add_bias`, `add` and `apply_mask`, becomes
+    `attention`:
 
-    Declines, leaving the IR as it was, when an inner value has other uses, when
-    a factor is not greater than 0, and when there are two masks other than
-    causal ones.
+    - its scale is the product of the factors on the scores, the query and the
+      key, where those of the query or the key may stand before `split_heads`
+      or `rope`;
+    - a mask becomes the attribute `causal` if it provably is t <= s over the S
+      and T of the scores: a `causal_mask`, or a `tensor.generate` whose
+      condition is a comparison of sums of indices, lengths and constants.
+      Another mask becomes the operand, with a remark if it is one of those;
+    - what is added becomes the bias, multiplied by the factors after it. Like
+      that of `add_bias` it must be finite or −infinity.
 
-    See test/passes/fuse-attention.mlir.
+    After: the steps of every attention that is fused have vanished. Declines,
+    with a remark at the mix that says why, when:
+
+    - an inner value has other uses;
+    - a factor after a mask or bias is not greater than 0, since it would turn
+      −infinity around or make NaN of it;
+    - the product of all factors is not finite;
+    - there are two masks that are not causal, or two biases;
+    - key and value may have different numbers of heads;
+    - something else stands before the softmax.
+
+    See test/passes/fuse-attention.mlir and fuse-attention-negative.mlir.
   }];
   let statistics = [
     Statistic<"numFused", "num-fused", "attentions fused">];
@@ -45,10 +63,12 @@ def FuseFfnPass : Pass<"tfm-fuse-ffn", "::mlir::func::FuncOp"> {
   let summary = "makes one operation of a feed-forward network";
   let description = [{
     Rewrites `linear(activation(linear(x)))` and
-    `linear(mul(activation(linear(x)), linear(x)))` to `ffn`. Declines when a
-    map has a bias or an inner value has other uses.
+    `linear(mul(activation(linear(x)), linear(x)))` to `ffn`. Declines, with a
+    remark at the last map that says why, when a map has a bias, an inner value
+    has other uses, or the activation or the gate reads something else than a
+    linear map of x.
 
-    See test/passes/fuse-ffn.mlir.
+    See test/passes/fuse-ffn.mlir and fuse-ffn-negative.mlir.
   }];
   let statistics = [
     Statistic<"numFused", "num-fused", "feed-forward networks fused">];
@@ -69,13 +89,20 @@ def InsertKvCachePass : Pass<"tfm-insert-kv-cache", "::mlir::ModuleOp"> {
     Row s of sample b stands at lengths[b] + s: `rope` gets the lengths as
     offsets, `attention` becomes `cache_append` and `cache_attention`.
 
-    The criterion: every `attention` is causal, without a mask, over keys and
-    values with the same heads and head sizes; everything else works on each
-    position for itself (`rope` without offsets counts as such); the function
-    has one input of tokens and one result. A function that does not meet it is
-    left as it is, with a remark that says why.
+    The criterion:
 
-    See test/passes/insert-kv-cache.mlir.
+    - every `attention` is causal, without a mask or a bias, over keys and
+      values with the same known heads and head sizes;
+    - everything else works on each position for itself. `rope` without offsets
+      counts as such, a weight with rows for positions does not;
+    - the function has one block, one input of tokens, of any S, and one result
+      [B, S, V] of a known V;
+    - nothing else uses the function, nor the name of a new one.
+
+    A function that does not meet it is left as it is, with a remark that says
+    why.
+
+    See test/passes/insert-kv-cache.mlir and insert-kv-cache-negative.mlir.
   }];
   let options = [
     Option<"element", "element", "std::string", /*default=*/"\"f16\"",
@@ -145,13 +172,14 @@ def PlanMemoryPass : Pass<"tfm-plan-memory", "::mlir::ModuleOp"> {
   let summary = "gives every temporary its place in one arena";
   let description = [{
     Before: functions of `launch` on tensors. After: buffers. Results other than
-    caches become trailing arguments, and every temporary is a view of the last argument, the
-    arena. A temporary's size is c · B · S, c · B or c bytes; those of one kind
-    share a part of the arena, and two of them share bytes only if no launch
-    needs both. `tfm.arena` on the function is the size of the whole as a
-    formula.
+    caches become trailing arguments, and every temporary is a view of the last
+    argument, the arena. A temporary's size is c · B · S, c · B or c bytes,
+    where B and S are the first dimensions of the first argument; any other size
+    is an error. Temporaries of one kind share a part of the arena, and two of
+    them share bytes only if no launch needs both. `tfm.arena` on the function is
+    the size of the whole as a formula.
 
-    See test/passes/plan-memory.mlir.
+    See test/passes/plan-memory.mlir and plan-memory-errors.mlir.
   }];
   let statistics = [
     Statistic<"numTemporaries", "num-temporaries", "temporaries">];

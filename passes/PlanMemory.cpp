@@ -15,7 +15,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "passes/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -34,6 +33,12 @@ namespace {
 /// What the size of a temporary grows with.
 enum class SizeKind { PerRow, PerSample, Fixed };
 constexpr size_t kSizeKinds = 3;
+
+/// A product of a constant, samples and rows per sample.
+struct Size {
+  int64_t factor = 1;
+  int batch = 0, length = 0; ///< how often B and S are factors
+};
 
 /// A temporary, alive from one operation of the block to another.
 struct Temporary {
@@ -62,7 +67,7 @@ private:
   void rewriteLaunch(LaunchOp launch);
   void finish();
 
-  std::optional<SizeKind> kindOf(Value size);
+  std::optional<Size> sizeOf(Value size);
   int64_t lastUse(Value value);
   Value scaled(Value unit, int64_t factor);
   Value createView(const Temporary &temporary);
@@ -97,17 +102,24 @@ MemRefType Planner::bufferType(Type tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-/// Dimension 0 of an argument is B, dimension 1 is S.
-std::optional<SizeKind> Planner::kindOf(Value size) {
-  if (matchPattern(size, m_Constant()))
-    return SizeKind::Fixed;
-  if (auto dim = size.getDefiningOp<tensor::DimOp>())
-    if (isa<BlockArgument>(dim.getSource()))
-      if (std::optional<int64_t> index = dim.getConstantIndex())
-        return *index == 0 ? SizeKind::PerSample : SizeKind::PerRow;
-  if (auto product = size.getDefiningOp<arith::MulIOp>())
-    if (kindOf(product.getLhs()) && kindOf(product.getRhs()))
-      return SizeKind::PerRow;
+/// Dimension 0 of the first argument is B, dimension 1 is S.
+std::optional<Size> Planner::sizeOf(Value size) {
+  if (std::optional<int64_t> constant = getConstantIntValue(size))
+    return Size{*constant};
+  if (auto dim = size.getDefiningOp<tensor::DimOp>();
+      dim && dim.getSource() == block.getArgument(0)) {
+    if (dim.getConstantIndex() == 0)
+      return Size{1, 1, 0};
+    if (dim.getConstantIndex() == 1)
+      return Size{1, 0, 1};
+  }
+  if (auto product = size.getDefiningOp<arith::MulIOp>()) {
+    std::optional<Size> lhs = sizeOf(product.getLhs()),
+                        rhs = sizeOf(product.getRhs());
+    if (lhs && rhs)
+      return Size{lhs->factor * rhs->factor, lhs->batch + rhs->batch,
+                  lhs->length + rhs->length};
+  }
   return std::nullopt;
 }
 
@@ -142,14 +154,25 @@ LogicalResult Planner::collect() {
       for (int64_t dim : type.getShape())
         if (!ShapedType::isDynamic(dim))
           temporary.bytes *= dim;
-      for (Value size : empty.getDynamicSizes()) {
-        std::optional<SizeKind> kind = kindOf(size);
-        if (!kind)
+      Size whole;
+      for (Value dim : empty.getDynamicSizes()) {
+        std::optional<Size> size = sizeOf(dim);
+        if (!size)
           return launch.emitOpError("expects sizes that are products of the "
                                     "batch and the length, but got ")
-                 << size;
-        temporary.kind = std::min(temporary.kind, *kind);
+                 << dim;
+        whole = {whole.factor * size->factor, whole.batch + size->batch,
+                 whole.length + size->length};
       }
+      if (whole.batch > 1 || whole.length > 1)
+        return launch.emitOpError("expects sizes with the batch B and the "
+                                  "length S once at most, but got B^")
+               << whole.batch << "·S^" << whole.length << " in " << type;
+      temporary.bytes *= whole.factor;
+      if (whole.length)
+        temporary.kind = SizeKind::PerRow;
+      else if (whole.batch)
+        temporary.kind = SizeKind::PerSample;
       temporary.bytes = llvm::alignTo(temporary.bytes, kAlignment);
       temporaryOf[result] = temporaries.size();
       temporaries.push_back(temporary);
@@ -413,7 +436,8 @@ struct PlanMemoryPass : tfm::impl::PlanMemoryPassBase<PlanMemoryPass> {
 
   void runOnOperation() override {
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
-      if (failed(Planner(function).plan(numTemporaries)))
+      if (!function->hasAttr("tfm.arena") &&
+          failed(Planner(function).plan(numTemporaries)))
         return signalPassFailure();
   }
 };

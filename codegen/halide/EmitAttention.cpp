@@ -54,6 +54,11 @@ void KernelEmitter::emit(ScoresOp op) {
       {key.extents[1], query.extents[1], query.extents[2], query.extents[3]});
 }
 
+/// Masked scores are −infinity, which f32 arithmetic must not meet.
+static Expr isMasked(Expr score) {
+  return Halide::reinterpret<uint32_t>(score) == Expr(0xff800000u);
+}
+
 void KernelEmitter::emit(SoftmaxOp op) {
   const Tensor &input = get(op.getInput());
   std::vector<Var> row;
@@ -64,10 +69,6 @@ void KernelEmitter::emit(SoftmaxOp op) {
     all.insert(all.end(), row.begin(), row.end());
     return all;
   };
-  // Masked scores are −infinity, which f32 arithmetic must not meet.
-  auto isSeen = [&](Expr x) {
-    return Halide::reinterpret<uint32_t>(x) != Expr(0xff800000u);
-  };
   Var t("t");
   Func largest(uniqueName("largest")), total(uniqueName("total")),
       weight(uniqueName("weight")), result(uniqueName("softmax"));
@@ -75,12 +76,12 @@ void KernelEmitter::emit(SoftmaxOp op) {
   Expr seen = input.func(at(key));
   largest(row) = kMasked;
   largest(row) =
-      Halide::max(largest(row), Halide::select(isSeen(seen), seen, kMasked));
+      Halide::max(largest(row), Halide::select(isMasked(seen), kMasked, seen));
   Expr x = input.func(at(t));
   std::vector<Var> vars = row;
   vars.insert(vars.begin(), t);
   weight(vars) = Halide::select(
-      isSeen(x), Halide::exp(Halide::min(x - largest(row), 0.0f)), 0.0f);
+      isMasked(x), 0.0f, Halide::exp(Halide::min(x - largest(row), 0.0f)));
   total(row) = 0.0f;
   total(row) += weight(at(key));
   result(vars) =
@@ -115,8 +116,9 @@ struct KernelEmitter::AttentionOperands {
   std::function<Expr(Expr t, Expr d, Expr tile, Expr g, Expr b)> key, value;
   /// How many keys query `s` of sample `b` sees: those from 0 on.
   std::function<Expr(Expr s, Expr b)> visible;
-  /// Whether query `s` sees key `t` as well; may be empty.
-  std::function<Expr(Expr t, Expr s, Expr h, Expr b)> mask;
+  /// Whether query `s` sees key `t` as well, and what is added to their score;
+  /// may be empty.
+  std::function<Expr(Expr t, Expr s, Expr h, Expr b)> mask, bias;
   Expr tiles;
   int64_t heads, groups, keySize, valueSize;
   float scale;
@@ -153,8 +155,15 @@ void KernelEmitter::emitAttention(Value result,
   Expr keep = key < operands.visible(queryAt(n, q), b);
   if (operands.mask)
     keep = keep && operands.mask(key, queryAt(n, q), g * shared + j, b);
+  Expr bias = 0.0f;
+  if (operands.bias) {
+    Expr added = operands.bias(key, queryAt(n, q), g * shared + j, b);
+    keep = keep && !isMasked(added);
+    // Below this, scores are equal: the bias absorbs them.
+    bias = Halide::max(added, 0.1f * kMasked);
+  }
   score(t, q, j, tile, g, n, b) =
-      product(t, q, j, tile, g, n, b) + Halide::select(keep, 0.0f, kMasked);
+      product(t, q, j, tile, g, n, b) + Halide::select(keep, bias, kMasked);
 
   // The last row of a block sees the most keys.
   Expr end = operands.visible(queryAt(n, queries - 1), b);
@@ -257,17 +266,15 @@ void KernelEmitter::emit(AttentionOp op) {
   operands.visible = [=](Expr s, Expr b) -> Expr {
     return isCausal ? Halide::min(s + 1, keys) : keys;
   };
-  if (op.getMask()) {
-    Func mask = func(op.getMask());
-    SmallVector<int64_t> shape(op.getMask().getType().getShape());
-    operands.mask = [=](Expr t, Expr s, Expr h, Expr b) -> Expr {
-      std::vector<Expr> at = {Halide::min(t, keys - 1), s, h, b};
-      for (auto [i, extent] : llvm::enumerate(llvm::reverse(shape)))
-        if (extent == 1)
-          at[i] = 0;
-      return mask(at);
+  auto overScores = [=, this](Value value) {
+    return [=, this](Expr t, Expr s, Expr h, Expr b) {
+      return broadcast(value, {Halide::min(t, keys - 1), s, h, b});
     };
-  }
+  };
+  if (op.getMask())
+    operands.mask = overScores(op.getMask());
+  if (op.getBias())
+    operands.bias = overScores(op.getBias());
   operands.tiles = (keys + kTile - 1) / kTile;
   operands.heads = op.getQuery().getType().getDimSize(1);
   operands.groups = op.getKey().getType().getDimSize(1);

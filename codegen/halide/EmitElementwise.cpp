@@ -29,7 +29,9 @@ void KernelEmitter::emitBinary(Operation *op, Expr (*combine)(Expr, Expr)) {
   const Tensor &lhs = get(op->getOperand(0));
   Func result(uniqueName(op->getName().stripDialect()));
   std::vector<Var> vars = makeVars(lhs.extents.size());
-  result(vars) = combine(lhs.func(vars), func(op->getOperand(1))(vars));
+  // Strict, so that a chain of them is not reassociated here and there.
+  result(vars) = Halide::strict_float(
+      combine(lhs.func(vars), func(op->getOperand(1))(vars)));
   set(op->getResult(0), result, lhs.extents);
 }
 
@@ -45,7 +47,8 @@ void KernelEmitter::emit(ScaleOp op) {
   const Tensor &input = get(op.getInput());
   Func result(uniqueName("scale"));
   std::vector<Var> vars = makeVars(input.extents.size());
-  result(vars) = input.func(vars) * op.getFactor().convertToFloat();
+  result(vars) =
+      Halide::strict_float(input.func(vars) * op.getFactor().convertToFloat());
   set(op.getResult(), result, input.extents);
 }
 
@@ -108,16 +111,41 @@ void KernelEmitter::emit(CausalMaskOp op) {
        scalars.find(op.getQueries())->second, 1, 1});
 }
 
+Expr KernelEmitter::broadcast(Value value, std::vector<Expr> at) const {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  for (auto [position, dim, extent] :
+       llvm::zip_equal(at, llvm::reverse(shape), get(value).extents))
+    if (dim == 1)
+      position = 0;
+    else if (ShapedType::isDynamic(dim))
+      position = Halide::min(position, extent - 1);
+  return func(value)(at);
+}
+
+/// −infinity where `isMasked`, which f32 arithmetic must not meet, else `x`.
+static Expr maskOut(Expr isMasked, Expr x) {
+  return Halide::reinterpret<float>(Halide::select(
+      isMasked, Expr(kMasked), Halide::reinterpret<uint32_t>(x)));
+}
+
+void KernelEmitter::emit(AddBiasOp op) {
+  const Tensor &scores = get(op.getScores());
+  Func result(uniqueName("add_bias"));
+  std::vector<Var> vars = makeVars(scores.extents.size());
+  Expr score = scores.func(vars);
+  Expr bias = broadcast(op.getBias(), {vars.begin(), vars.end()});
+  auto isMasked = [](Expr x) {
+    return Halide::reinterpret<uint32_t>(x) == Expr(kMasked);
+  };
+  result(vars) = maskOut(isMasked(score) || isMasked(bias), score + bias);
+  set(op.getResult(), result, scores.extents);
+}
+
 void KernelEmitter::emit(ApplyMaskOp op) {
   const Tensor &scores = get(op.getScores());
   Func result(uniqueName("apply_mask"));
   std::vector<Var> vars = makeVars(scores.extents.size());
-  std::vector<Expr> at;
-  for (auto [var, extent] :
-       llvm::zip_equal(vars, llvm::reverse(op.getMask().getType().getShape())))
-    at.push_back(extent == 1 ? Expr(0) : Expr(var));
-  Expr bits = Halide::reinterpret<uint32_t>(scores.func(vars));
-  result(vars) = Halide::reinterpret<float>(
-      Halide::select(func(op.getMask())(at), bits, Expr(kMasked)));
+  Expr keep = broadcast(op.getMask(), {vars.begin(), vars.end()});
+  result(vars) = maskOut(!keep, scores.func(vars));
   set(op.getResult(), result, scores.extents);
 }

@@ -117,3 +117,23 @@ void KernelEmitter::emit(MergeHeadsOp op) {
   set(op.getResult(), result,
       {Expr(int(shape[1]) * size), input.extents[1], input.extents[3]});
 }
+
+void KernelEmitter::emit(RepeatHeadsOp op) {
+  const Tensor &input = get(op.getInput());
+  int count = op.getCount();
+  Func result(uniqueName("repeat_heads"));
+  Var d("d"), s("s"), h("h"), b("b");
+  result(d, s, h, b) = input.func(d, s, h / count, b);
+  set(op.getResult(), result,
+      {input.extents[0], input.extents[1], input.extents[2] * count,
+       input.extents[3]});
+}
+
+void KernelEmitter::emit(TransposeOp op) {
+  const Tensor &input = get(op.getInput());
+  Func result(uniqueName("transpose"));
+  Var i("i"), j("j"), h("h"), b("b");
+  result(i, j, h, b) = input.func(j, i, h, b);
+  set(op.getResult(), result,
+      {input.extents[1], input.extents[0], input.extents[2], input.extents[3]});
+}

@@ -96,16 +96,21 @@ void KernelEmitter::emit(LinearOp op) {
   Var l("l"), k("k"), p("p"), r("r"), n("n");
   Func panel(uniqueName("panel")), sum(uniqueName("sum")),
       result(uniqueName("linear"));
-  panel(l, k, p) = weight.at(kPanel * p + l, k, Matrix::Order::ColumnByColumn);
+  bool isBlocked = isa<BlockType>(weight.type.getElementType());
+  Expr at = p;
+  // Columns come two panels at a time, and there may be no second one.
+  int panels = llvm::divideCeil(weight.type.getDimSize(0), kPanel);
+  if (weight.isPacked && !isBlocked && panels % 2 != 0)
+    at = Halide::min(p, panels - 1);
+  panel(l, k, p) = weight.at(kPanel * at + l, k, Matrix::Order::ColumnByColumn);
   RDom inner(0, size, "k");
   sum(l, p, r) = 0.0f;
   sum(l, p, r) += input.func(inner, r) * panel(l, inner, p);
   Expr value = sum(n % kPanel, n / kPanel, r);
   if (op.getBias())
-    value += func(op.getBias())(n);
+    value = Halide::strict_float(value + func(op.getBias())(n));
   result(n, r) = value;
 
-  bool isBlocked = isa<BlockType>(weight.type.getElementType());
   floatProducts.push_back(
       {sum, panel, inner.x, size, weight.isPacked, isBlocked});
   set(op.getResult(), result,

@@ -147,9 +147,10 @@ LogicalResult KernelEmitter::emitOutputs() {
 
 LogicalResult KernelEmitter::emitOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<AddOp, MulOp, ScaleOp, ActivationOp, CausalMaskOp, ApplyMaskOp,
-            EmbedOp, RopeOp, SplitHeadsOp, MergeHeadsOp, RmsNormOp, QuantizeOp,
-            UnpackOp, LinearOp, QuantizedLinearOp, ScoresOp, SoftmaxOp, MixOp,
+      .Case<AddOp, MulOp, ScaleOp, ActivationOp, CausalMaskOp, AddBiasOp,
+            ApplyMaskOp, EmbedOp, RopeOp, SplitHeadsOp, MergeHeadsOp,
+            RepeatHeadsOp, TransposeOp, RmsNormOp, QuantizeOp, UnpackOp,
+            LinearOp, QuantizedLinearOp, ScoresOp, SoftmaxOp, MixOp,
             AttentionOp, CacheAttentionOp, CacheAppendOp>([&](auto op) {
         emit(op);
         return success();

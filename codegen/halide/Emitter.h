@@ -117,12 +117,15 @@ private:
   void emit(ScaleOp op);
   void emit(ActivationOp op);
   void emit(CausalMaskOp op);
+  void emit(AddBiasOp op);
   void emit(ApplyMaskOp op);
   // EmitEmbedding.cpp
   void emit(EmbedOp op);
   void emit(RopeOp op);
   void emit(SplitHeadsOp op);
   void emit(MergeHeadsOp op);
+  void emit(RepeatHeadsOp op);
+  void emit(TransposeOp op);
   // EmitNorm.cpp
   void emit(RmsNormOp op);
   void emit(QuantizeOp op);
@@ -159,6 +162,9 @@ private:
   void set(Value value, Halide::Func func, std::vector<Halide::Expr> extents) {
     tensors[value] = {func, std::move(extents)};
   }
+  /// The element of a mask or bias that broadcasts to position `at`, innermost
+  /// dimension first.
+  Halide::Expr broadcast(Value value, std::vector<Halide::Expr> at) const;
   Matrix getMatrix(Value value) const;
   std::string uniqueName(StringRef base);
   bool hasAvx512() const { return target != InstructionSet::Avx2; }

@@ -77,13 +77,16 @@ void KernelEmitter::scheduleAttention(const AttentionProduct &attention) {
     Func angle = rotation.turn;
     angle.compute_at(block).vectorize(angle.args()[0],
                                       vectorWidth(rotation.dims / 2));
-    if (rotation.isInterleaved) {
-      Var pair("pair"), element("element");
-      query.split(query.args()[0], pair, element, 2)
-          .reorder(element, pair)
-          .unroll(element)
-          .vectorize(pair, vectorWidth(attention.keySize / 2));
-    }
+  }
+  // Keys are rotated here, too, if there is no cache.
+  if (llvm::any_of(rotations, [](const Rotation &rotation) {
+        return rotation.isInterleaved;
+      })) {
+    Var pair("pair"), element("element");
+    query.split(query.args()[0], pair, element, 2)
+        .reorder(element, pair)
+        .unroll(element)
+        .vectorize(pair, vectorWidth(attention.keySize / 2));
   }
   if (rotations.empty())
     query.vectorize(query.args()[0], vectorWidth(attention.keySize));
@@ -173,7 +176,8 @@ void KernelEmitter::scheduleAttention(const AttentionProduct &attention) {
       .vectorize(mix.args()[0], width)
       .unroll(mix.args()[0])
       .unroll(mixRow)
-      .unroll(attention.key, kSteps);
+      // The compiler would make vectors of the steps of a scalar sum.
+      .unroll(attention.key, width > 1 ? kSteps : 1);
   if (queries > 1) {
     Func values = attention.values;
     values.compute_at(mixed, attention.tileOfMix)

@@ -9,7 +9,7 @@
 #define TFM_TEST_CODEGEN_KERNELRUNNER_H
 
 #include "codegen/halide/HalideCodegen.h"
-#include <HalideRuntime.h>
+#include "test/codegen/MachineCode.h"
 #include <random>
 
 /// A half-precision number, as bits.
@@ -41,31 +41,7 @@ template <typename T> struct Array {
   const T &operator()(std::initializer_list<int> at) const {
     return data[index(at)];
   }
-};
-
-/// What a kernel gets for a tensor, which refers to the array's memory, or for
-/// an index.
-class Descriptor {
-public:
-  Descriptor(int32_t index) : index(index), isIndex(true) {}
-  template <typename T>
-  Descriptor(Array<T> &array)
-      : Descriptor(array.data.data(), sizeof(T), array.shape) {}
-  Descriptor(void *data, size_t elementBytes, const std::vector<int> &shape);
-  Descriptor(const Descriptor &other) { *this = other; }
-  Descriptor &operator=(const Descriptor &other);
-
-  /// `extent` elements from `min` on in dimension `dim`, counted from the
-  /// outermost.
-  Descriptor crop(int dim, int min, int extent) const;
-  void *get() { return isIndex ? reinterpret_cast<void *>(index) : &buffer; }
-
-private:
-  halide_buffer_t buffer = {};
-  halide_dimension_t dims[8];
-  size_t elementBytes = 0;
-  intptr_t index = 0;
-  bool isIndex = false;
+  operator Descriptor() { return Descriptor(data.data(), sizeof(T), shape); }
 };
 
 /// A kernel in memory.
@@ -78,7 +54,7 @@ public:
   bool isGeneric() const { return generic; }
 
 private:
-  void *function = nullptr;
+  MachineCode code;
   bool generic = false;
 };
 

@@ -221,26 +221,30 @@ TEST(CachedAttention, AgreesInF16) {
 TEST(CachedAttention, AgreesInF32) {
   checkCachedAttention<float>({8, 1, 80, 40, "f32"});
   checkCachedAttention<float>({2, 1, 96, 96, "f32"});
+  checkCachedAttention<float>({6, 2, 8, 7, "f32"});
 }
 
 namespace {
 struct PlainShape {
   int queries, keys;
-  bool isCausal, hasMask;
+  bool isCausal, hasMask, hasBias;
 };
 class PlainAttention : public testing::TestWithParam<PlainShape> {};
 } // namespace
 
 TEST_P(PlainAttention, Agrees) {
   constexpr int kSamples = 2, kHeads = 6, kGroups = 3, kKey = 40, kValue = 24;
-  auto [queries, keys, isCausal, hasMask] = GetParam();
+  auto [queries, keys, isCausal, hasMask, hasBias] = GetParam();
   Kernel kernel(formatv(
-      R"(tfm.kernel @k(%q: tensor<?x6x?x40xf32>, %k: tensor<?x3x?x40xf32>, %v: tensor<?x3x?x24xf32>{0}) -> tensor<?x6x?x24xf32> {{
-        %o = tfm.attention %q, %k, %v {1} {2} {{scale = 0.5 : f32} : (tensor<?x6x?x40xf32>, tensor<?x3x?x40xf32>, tensor<?x3x?x24xf32>{3}) -> tensor<?x6x?x24xf32>
+      R"(tfm.kernel @k(%q: tensor<?x6x?x40xf32>, %k: tensor<?x3x?x40xf32>, %v: tensor<?x3x?x24xf32>{0}{1}) -> tensor<?x6x?x24xf32> {{
+        %o = tfm.attention %q, %k, %v {2} {3} {4} {{scale = 0.5 : f32} : (tensor<?x6x?x40xf32>, tensor<?x3x?x40xf32>, tensor<?x3x?x24xf32>{5}{6}) -> tensor<?x6x?x24xf32>
         tfm.yield %o : tensor<?x6x?x24xf32>
       })",
-      hasMask ? ", %m: tensor<?x1x?x?xi1>" : "", hasMask ? "mask %m" : "",
-      isCausal ? "causal" : "", hasMask ? ", tensor<?x1x?x?xi1>" : ""));
+      hasMask ? ", %m: tensor<?x1x?x?xi1>" : "",
+      hasBias ? ", %b: tensor<?x6x?x?xf32>" : "", hasMask ? "mask %m" : "",
+      hasBias ? "bias %b" : "", isCausal ? "causal" : "",
+      hasMask ? ", tensor<?x1x?x?xi1>" : "",
+      hasBias ? ", tensor<?x6x?x?xf32>" : ""));
   EXPECT_FALSE(kernel.isGeneric());
   Random random;
   Array<float> q = random.array({kSamples, kHeads, queries, kKey});
@@ -252,12 +256,20 @@ TEST_P(PlainAttention, Agrees) {
   // One query sees nothing.
   for (int t = 0; t != keys; ++t)
     mask({1, 0, queries - 1, t}) = 0;
+  // One row for all samples and queries, and −infinity for all keys of a head.
+  Array<float> bias = random.array({1, kHeads, 1, keys});
+  bias({0, 0, 0, 0}) = -INFINITY;
+  bias({0, 1, 0, 0}) = std::numeric_limits<float>::lowest();
+  for (int t = 0; t != keys; ++t)
+    bias({0, 5, 0, t}) = -INFINITY;
   Array<float> out({kSamples, kHeads, queries, kValue});
   for (int b = 0; b != kSamples; ++b)
     for (int g = 0; g != kGroups; ++g) {
       std::vector<Descriptor> arguments = {q, k, v};
       if (hasMask)
         arguments.push_back(mask);
+      if (hasBias)
+        arguments.push_back(bias);
       arguments.push_back(Descriptor(out).crop(0, b, 1).crop(1, 2 * g, 2));
       kernel(arguments);
     }
@@ -267,14 +279,17 @@ TEST_P(PlainAttention, Agrees) {
         int g = h / 2;
         std::vector<double> expected = attend(
             keys, kValue,
-            [&](int t) {
+            [&, hasBias = hasBias](int t) {
               double sum = 0;
               for (int d = 0; d != kKey; ++d)
                 sum += double(q({b, h, s, d})) * k({b, g, t, d});
-              return 0.5 * sum;
+              return 0.5 * sum + (hasBias ? bias({0, h, 0, t}) : 0);
             },
-            [&, isCausal = isCausal, hasMask = hasMask](int t) {
-              return (!isCausal || t <= s) && (!hasMask || mask({b, 0, s, t}));
+            [&, isCausal = isCausal, hasMask = hasMask,
+             hasBias = hasBias](int t) {
+              return (!isCausal || t <= s) &&
+                     (!hasMask || mask({b, 0, s, t})) &&
+                     (!hasBias || bias({0, h, 0, t}) != -INFINITY);
             },
             [&](int t, int d) { return v({b, g, t, d}); });
         for (int d = 0; d != kValue; ++d)
@@ -284,11 +299,11 @@ TEST_P(PlainAttention, Agrees) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, PlainAttention,
-                         testing::Values(PlainShape{70, 70, true, false},
-                                         PlainShape{5, 130, false, false},
-                                         PlainShape{20, 33, false, true},
-                                         PlainShape{3, 3, true, true},
-                                         PlainShape{1, 1, true, false}));
+                         testing::Values(PlainShape{70, 70, true, false, false},
+                                         PlainShape{5, 130, false, false, true},
+                                         PlainShape{20, 33, false, true, false},
+                                         PlainShape{3, 3, true, true, true},
+                                         PlainShape{1, 1, true, false, false}));
 
 /// The textbook form, operation by operation, with whatever schedule there is.
 TEST(TextbookAttention, StepByStep) {
@@ -366,4 +381,39 @@ TEST(TextbookAttention, CausalMaskFromLengths) {
     for (int s = 0; s != 3; ++s)
       for (int t = 0; t != 5; ++t)
         EXPECT_EQ(y({b, 0, s, t}), t <= s ? x({b, 0, s, t}) : -INFINITY);
+}
+
+TEST(TextbookAttention, BiasOverOneRow) {
+  Kernel kernel(
+      R"(tfm.kernel @k(%x: tensor<?x2x?x?xf32>, %b: tensor<?x1x?x?xf32>) -> tensor<?x2x?x?xf32> {
+        %y = tfm.add_bias %x, %b : tensor<?x2x?x?xf32>, tensor<?x1x?x?xf32>
+        tfm.yield %y : tensor<?x2x?x?xf32>
+      })");
+  Random random;
+  Array<float> x = random.array({2, 2, 3, 5}),
+               bias = random.array({1, 1, 1, 5}), y(x.shape);
+  bias({0, 0, 0, 1}) = x({0, 1, 2, 3}) = -INFINITY;
+  kernel({x, bias, y});
+  for (int b = 0; b != 2; ++b)
+    for (int h = 0; h != 2; ++h)
+      for (int s = 0; s != 3; ++s)
+        for (int t = 0; t != 5; ++t)
+          EXPECT_EQ(y({b, h, s, t}), x({b, h, s, t}) + bias({0, 0, 0, t}));
+}
+
+TEST(TextbookAttention, RelayoutsOfHeads) {
+  Kernel kernel(
+      R"(tfm.kernel @k(%x: tensor<?x2x?x8xf32>) -> tensor<?x6x8x?xf32> {
+        %r = tfm.repeat_heads %x by 3 : (tensor<?x2x?x8xf32>) -> tensor<?x6x?x8xf32>
+        %t = tfm.transpose %r : (tensor<?x6x?x8xf32>) -> tensor<?x6x8x?xf32>
+        tfm.yield %t : tensor<?x6x8x?xf32>
+      })");
+  Random random;
+  Array<float> x = random.array({2, 2, 5, 8}), y({2, 6, 8, 5});
+  kernel({x, y});
+  for (int b = 0; b != 2; ++b)
+    for (int h = 0; h != 6; ++h)
+      for (int d = 0; d != 8; ++d)
+        for (int t = 0; t != 5; ++t)
+          EXPECT_EQ(y({b, h, d, t}), x({b, h / 3, t, d}));
 }

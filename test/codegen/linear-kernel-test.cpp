@@ -214,23 +214,25 @@ TEST_P(LinearKernels, AddProductsInF32) {
     SCOPED_TRACE(formatv("{0} x {1} x {2}", rows, columns, size).str());
     Weight weight(GetParam(), columns, size, random);
     Kernel kernel(formatv(
-        R"(tfm.kernel @k(%x: tensor<?x{0}xf32>{1}, %b: tensor<{2}xf32>) -> tensor<?x{2}xf32> {{
+        R"(tfm.kernel @k(%x: tensor<?x{0}xf32>{1}, %b: tensor<{2}xf32>, %r: tensor<?x{2}xf32>) -> tensor<?x{2}xf32> {{
           {3}
           %y = tfm.linear %x, %w, %b : (tensor<?x{0}xf32>, {4}, tensor<{2}xf32>) -> tensor<?x{2}xf32>
-          tfm.yield %y : tensor<?x{2}xf32>
+          %z = tfm.add %r, %y : tensor<?x{2}xf32>
+          tfm.yield %z : tensor<?x{2}xf32>
         })",
         size, weight.arguments("w"), columns, weight.unpack("w"),
         weight.getType()));
     EXPECT_FALSE(kernel.isGeneric());
     Array<float> x = random.array({rows, size}), bias = random.array({columns}),
-                 y({rows, columns});
+                 residual = random.array({rows, columns}), y({rows, columns});
     std::vector<Descriptor> inputs = {x};
     llvm::append_range(inputs, weight.descriptors());
     inputs.push_back(bias);
+    inputs.push_back(residual);
     expectSameBits(kernel, inputs, y);
     for (int r = 0; r != rows; ++r)
       for (int n = 0; n != columns; ++n) {
-        double sum = bias({n});
+        double sum = residual({r, n}) + bias({n});
         for (int k = 0; k != size; ++k)
           sum += double(x({r, k})) * weight(n, k);
         ASSERT_NEAR(y({r, n}), sum, 1e-5) << "row " << r << ", column " << n;
