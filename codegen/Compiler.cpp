@@ -9,6 +9,7 @@
 #include "codegen/llvm/Passes.h"
 #include "dialect/Weights.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/include/tfm_abi.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -24,14 +25,14 @@ namespace {
 class ScratchFolder {
 public:
   ScratchFolder() {
-    if (llvm::sys::fs::createUniqueDirectory("tfmc", path))
-      path.clear();
+    error = llvm::sys::fs::createUniqueDirectory("tfmc", path);
   }
   ~ScratchFolder() {
-    if (isValid())
+    if (!error)
       llvm::sys::fs::remove_directories(path);
   }
-  bool isValid() const { return !path.empty(); }
+  /// Why there is no folder.
+  std::error_code getError() const { return error; }
 
   /// The path of a new file in the folder.
   std::string getPath(const Twine &name) const {
@@ -42,6 +43,7 @@ public:
 
 private:
   SmallString<128> path;
+  std::error_code error;
 };
 
 /// Seconds since it was made.
@@ -62,6 +64,7 @@ struct KernelJob {
   InstructionSet isa;
   std::string symbol;
   std::vector<char> object;
+  std::error_code cacheError = {};
   bool isCached = false, isGeneric = false, isFailed = false;
   double seconds = 0;
 };
@@ -81,6 +84,7 @@ private:
   LogicalResult compileHostCode();
   LogicalResult writeFile(StringRef path, ArrayRef<char> bytes);
   void report(const Twine &line);
+  bool mustStop() const { return options.mustStop && options.mustStop(); }
 
   ModuleOp module;
   const CompileOptions &options;
@@ -165,7 +169,7 @@ void ModelCompiler::run(KernelJob &job) {
     job.isGeneric = compiled->isGeneric;
     // The remark about a generic schedule is due every time.
     if (!job.isGeneric)
-      cache.insert(job.symbol, job.object);
+      job.cacheError = cache.insert(job.symbol, job.object);
   }
   job.seconds = watch.seconds();
   report(llvm::formatv("kernel   {0,-44} {1,-10} {2,6:f2} s{3}",
@@ -189,7 +193,7 @@ LogicalResult ModelCompiler::compileKernels() {
 
   std::atomic<size_t> next = 0;
   auto work = [&] {
-    for (size_t i; (i = next++) < jobs.size();)
+    for (size_t i; (i = next++) < jobs.size() && !mustStop();)
       run(jobs[i]);
   };
   std::vector<std::thread> workers;
@@ -198,10 +202,19 @@ LogicalResult ModelCompiler::compileKernels() {
   work();
   for (std::thread &worker : workers)
     worker.join();
+  if (mustStop())
+    return failure();
 
+  bool hasWarned = false;
   for (KernelJob &job : jobs) {
     if (job.isFailed)
       return failure();
+    if (job.cacheError && !hasWarned) {
+      module.emitWarning() << "compiled kernels are not kept: cannot write to "
+                           << cache.getFolder() << ": "
+                           << job.cacheError.message();
+      hasWarned = true;
+    }
     if (job.isGeneric)
       emitRemark(job.kernel.getLoc())
           << "kernel @" << job.kernel.getSymName()
@@ -276,6 +289,8 @@ LogicalResult ModelCompiler::compileHostCode() {
   Stopwatch watch;
   PassManager manager(module.getContext());
   manager.addPass(createLowerHostPass());
+  if (options.instrument)
+    options.instrument(manager);
   if (failed(manager.run(module)))
     return failure();
   auto object = compileHost(module, description);
@@ -287,15 +302,18 @@ LogicalResult ModelCompiler::compileHostCode() {
 }
 
 LogicalResult ModelCompiler::compile() {
-  if (!scratch.isValid())
-    return module.emitError("cannot create a temporary folder");
+  if (std::error_code error = scratch.getError())
+    return module.emitError() << "cannot create a temporary folder like "
+                              << scratch.getPath("") << ": " << error.message();
   if (failed(describe()) || failed(compileKernels()) ||
-      failed(writeWeights()) || failed(compileHostCode()))
+      failed(writeWeights()) || failed(compileHostCode()) || mustStop())
     return failure();
   Stopwatch watch;
   if (llvm::Error error =
-          link(inputs, options.form, options.runtimeFolder, options.output))
-    return module.emitError() << llvm::toString(std::move(error));
+          link(inputs, options.form, options.runtimeFolder, options.output)) {
+    std::string message = llvm::toString(std::move(error));
+    return mustStop() ? failure() : module.emitError() << message;
+  }
   report(llvm::formatv("link     {0,64:f2} s", watch.seconds()));
   return success();
 }
@@ -305,29 +323,79 @@ LogicalResult tfm::compileModel(ModuleOp module,
   return ModelCompiler(module, options).compile();
 }
 
+//===----------------------------------------------------------------------===//
+// The plan of memory
+//===----------------------------------------------------------------------===//
+
+/// Bytes of the weight section.
+static uint64_t getWeightBytes(ModuleOp planned) {
+  uint64_t end = 0;
+  for (WeightOp weight : planned.getOps<WeightOp>())
+    if (std::optional<uint64_t> placement = weight.getPlacement())
+      end = std::max(end, *placement + getStoredBytes(cast<RankedTensorType>(
+                                           weight.getType())));
+  return end;
+}
+
+/// Rows S of a call, as the runtime chooses them for a prompt that fills the
+/// context.
+static int64_t getRows(StringRef entryPoint, int64_t context) {
+  int64_t rows = entryPoint == "decode"  ? 1
+                 : entryPoint == "score" ? TFM_SCORE_CHUNK
+                                         : TFM_PREFILL_CHUNK;
+  return std::min(rows, context);
+}
+
+static std::string getFormula(ArenaAttr arena) {
+  std::string formula;
+  for (auto [bytes, factor] : {std::pair(arena.getPerRow(), "·B·S"),
+                               {arena.getPerSample(), "·B"},
+                               {arena.getFixed(), ""}})
+    if (bytes != 0)
+      formula +=
+          (formula.empty() ? "" : " + ") + std::to_string(bytes) + factor;
+  return formula.empty() ? "0" : formula;
+}
+
 std::string tfm::getSummary(ModuleOp planned) {
+  auto model = planned->getAttrOfType<ModelAttr>("tfm.model");
+  int64_t context = model ? model.getContextLength() : 0;
   std::string summary;
   llvm::raw_string_ostream os(summary);
-  int64_t context = 0;
-  if (auto model = planned->getAttrOfType<ModelAttr>("tfm.model"))
-    context = model.getContextLength();
+  auto line = [&](const Twine &what, const Twine &formula, uint64_t bytes) {
+    os << llvm::formatv("  {0,-17} {1} = {2} bytes\n", what.str(),
+                        formula.str(), bytes);
+  };
+
+  os << "memory for B = 1 sample of T = " << context << " positions\n";
+  uint64_t weights = getWeightBytes(planned), cacheBytes = 0, largest = 0;
+  line("weights", "W", weights);
   KvCacheType cache;
   for (func::FuncOp function : planned.getOps<func::FuncOp>()) {
-    if (auto arena = function->getAttrOfType<ArenaAttr>("tfm.arena"))
-      os << "arena of " << function.getSymName() << ": " << arena.getPerRow()
-         << "·B·S + " << arena.getPerSample() << "·B + " << arena.getFixed()
-         << " bytes\n";
     for (Type type : function.getArgumentTypes())
       if (auto found = dyn_cast<KvCacheType>(type))
         cache = found;
+    auto arena = function->getAttrOfType<ArenaAttr>("tfm.arena");
+    if (!arena)
+      continue;
+    int64_t rows = getRows(function.getSymName(), context);
+    uint64_t bytes =
+        arena.getPerRow() * rows + arena.getPerSample() + arena.getFixed();
+    largest = std::max(largest, bytes);
+    line("arena of " + function.getSymName(),
+         getFormula(arena) + " for S = " + Twine(rows), bytes);
   }
   if (cache) {
+    int64_t tiles = llvm::divideCeil(context, TFM_CACHE_TILE);
     int64_t perPosition = cache.getLayers() * cache.getHeads() *
                           (cache.getKeySize() + cache.getValueSize()) *
                           (cache.getElementType().isF16() ? 2 : 4);
-    os << "cache: " << perPosition << " bytes per position and sample, "
-       << llvm::formatv("{0:f1}", perPosition * context * 1e-6) << " MB for "
-       << context << " positions\n";
+    cacheBytes = perPosition * tiles * TFM_CACHE_TILE;
+    line("cache",
+         Twine(perPosition) + "·B·T, T in tiles of " + Twine(TFM_CACHE_TILE) +
+             ",",
+         cacheBytes);
   }
+  line("peak", "W + cache + largest arena", weights + cacheBytes + largest);
   return summary;
 }

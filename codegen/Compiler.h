@@ -12,6 +12,7 @@
 #include "codegen/llvm/Executable.h"
 #include "dialect/TfmDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 #include <functional>
 
 namespace mlir::tfm {
@@ -31,6 +32,11 @@ struct CompileOptions {
   unsigned threads = 1;
   /// Gets a line per kernel and per step; may be null.
   raw_ostream *progress = nullptr;
+  /// Asked after each step: true ends the compilation with failure, the reason
+  /// for which whoever says so has reported.
+  std::function<bool()> mustStop;
+  /// Sees the passes to host code before they run.
+  std::function<void(PassManager &)> instrument;
 };
 
 /// Compiles a planned module to `options.output`, which appears whole or not at
@@ -38,8 +44,8 @@ struct CompileOptions {
 /// it is about.
 LogicalResult compileModel(ModuleOp module, const CompileOptions &options);
 
-/// The formula and the value of what a model needs beside its weights, and how
-/// it was compiled; one line each.
+/// The plan of memory: arenas, cache, weights and their peak, each as a formula
+/// and as its value for one sample and the whole context; one line each.
 std::string getSummary(ModuleOp planned);
 
 } // namespace mlir::tfm

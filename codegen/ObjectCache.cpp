@@ -11,9 +11,12 @@
 using namespace mlir;
 using namespace mlir::tfm;
 
-/// The first bytes of a finished object: a truncated file does not have them
-/// and the length right.
-static constexpr StringLiteral kElfMagic("\177ELF");
+/// What follows the object in its file, so that one that was cut or changed is
+/// known. Tools that read objects don't look past their end.
+static SmallString<16> getTrailer(StringRef object) {
+  auto digest = llvm::BLAKE3::hash<16>(llvm::arrayRefFromStringRef(object));
+  return llvm::toStringRef(digest);
+}
 
 std::string ObjectCache::getDefaultFolder() {
   auto inFolderOf = [](const char *variable, StringRef below) {
@@ -59,25 +62,38 @@ std::optional<std::vector<char>> ObjectCache::find(StringRef key) const {
   auto file = llvm::MemoryBuffer::getFile(folder + "/" + key + ".o",
                                           /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false);
-  if (!file || !(*file)->getBuffer().starts_with(kElfMagic))
+  if (!file)
     return std::nullopt;
   StringRef bytes = (*file)->getBuffer();
-  return std::vector<char>(bytes.begin(), bytes.end());
+  size_t trailerSize = getTrailer("").size();
+  if (bytes.size() < trailerSize)
+    return std::nullopt;
+  StringRef object = bytes.drop_back(trailerSize);
+  if (bytes.take_back(trailerSize) != getTrailer(object))
+    return std::nullopt;
+  return std::vector<char>(object.begin(), object.end());
 }
 
-void ObjectCache::insert(StringRef key, ArrayRef<char> object) const {
-  if (folder.empty() || llvm::sys::fs::create_directories(folder))
-    return;
+std::error_code ObjectCache::insert(StringRef key,
+                                    ArrayRef<char> object) const {
+  if (folder.empty())
+    return {};
+  if (std::error_code error = llvm::sys::fs::create_directories(folder))
+    return error;
   int descriptor;
   SmallString<128> partial;
-  if (llvm::sys::fs::createUniqueFile(folder + "/" + key + ".%%%%%%.part",
-                                      descriptor, partial))
-    return;
+  if (std::error_code error = llvm::sys::fs::createUniqueFile(
+          folder + "/" + key + ".%%%%%%.part", descriptor, partial))
+    return error;
   llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
   os.write(object.data(), object.size());
+  os << getTrailer(StringRef(object.data(), object.size()));
   os.close();
-  bool failed = os.has_error();
+  std::error_code error = os.error();
   os.clear_error();
-  if (failed || llvm::sys::fs::rename(partial, folder + "/" + key + ".o"))
+  if (!error)
+    error = llvm::sys::fs::rename(partial, folder + "/" + key + ".o");
+  if (error)
     llvm::sys::fs::remove(partial);
+  return error;
 }

@@ -16,8 +16,8 @@
 namespace mlir::tfm {
 
 /// Safe to use from several threads, and by several processes on one folder:
-/// files appear whole under their final name. A folder that cannot be read or
-/// written is the same as an empty one.
+/// files appear whole under their final name, and one that was changed since is
+/// not found. A folder that cannot be read is the same as an empty one.
 class ObjectCache {
 public:
   /// An empty `folder` means no cache.
@@ -31,7 +31,11 @@ public:
   static std::string getKey(StringRef source);
 
   std::optional<std::vector<char>> find(StringRef key) const;
-  void insert(StringRef key, ArrayRef<char> object) const;
+
+  /// Keeps an object. An error leaves the folder as it was.
+  std::error_code insert(StringRef key, ArrayRef<char> object) const;
+
+  const std::string &getFolder() const { return folder; }
 
 private:
   std::string folder;

@@ -15,10 +15,6 @@
 
 using namespace tfm;
 
-/// The most tokens that `score` runs at a time: it keeps the logits of all.
-static constexpr int32_t maxScoreChunk = 64;
-static constexpr int32_t defaultPrefillChunk = 256;
-
 static int64_t elementBytes(int32_t element) {
   return element == TFM_ELEMENT_F16 ? 2 : 4;
 }
@@ -47,7 +43,7 @@ Error Session::create(const tfm_session_options &options) {
   int32_t batch = orDefault(options.batch, 1);
   int32_t threads = orDefault(options.threads, countUsableCores());
   contextTokens = orDefault(options.context, program.model().context);
-  prefillChunk = orDefault(options.prefill_chunk, defaultPrefillChunk);
+  prefillChunk = orDefault(options.prefill_chunk, TFM_PREFILL_CHUNK);
   if (Error error = checkRange("a batch", batch, 4096))
     return error;
   if (Error error =
@@ -196,7 +192,7 @@ static double logProbability(std::span<const float> logits, int32_t id) {
 }
 
 int32_t Session::scoreChunk() const {
-  return std::min(prefillChunk, maxScoreChunk);
+  return std::min(prefillChunk, TFM_SCORE_CHUNK);
 }
 
 Error Session::score(int32_t sample, std::span<const int32_t> ids,

@@ -21,6 +21,11 @@ extern "C" {
 /// Keys are stored in tiles of this many positions, see `tfm_cache`.
 #define TFM_CACHE_TILE 64
 
+/// The most tokens of a sample in one call, unless a user of the runtime wants
+/// other pieces of a prompt; `score` keeps the logits of all of them.
+#define TFM_PREFILL_CHUNK 256
+#define TFM_SCORE_CHUNK 64
+
 /// A thread's place in the parallel region that it runs. Opaque to generated
 /// code, which only hands it back to `tfm_next_tile` and `tfm_fail`.
 typedef struct tfm_worker tfm_worker;

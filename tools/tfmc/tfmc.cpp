@@ -18,16 +18,22 @@
 #include "passes/Pipelines.h"
 #include "runtime/include/tfm_abi.h"
 #include "tools/tfmc/IrDump.h"
+#include "tools/tfmc/Reporter.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/TargetParser/Host.h"
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <thread>
 
 using namespace mlir;
 using namespace mlir::tfm;
+
+/// Set by a signal that asks tfmc to end. It stops where nothing is half done.
+static volatile std::sig_atomic_t interrupted = 0;
 
 namespace {
 enum class Stage { Graph, Fused, Kernels, Planned, Llvm, Obj, So, Exe };
@@ -40,13 +46,16 @@ struct Options {
   int64_t context = 0; ///< 0: the model's own
   std::string cacheFolder = ObjectCache::getDefaultFolder();
   bool isVerbose = false;
+  bool showsRemarks = false, isStrict = false, failsOnFallback = false;
 };
 
 /// Compiles one model as the options say.
 class Driver {
 public:
   Driver(const Options &options, StringRef program)
-      : options(options), program(program) {
+      : options(options), program(program),
+        reporter(policy(options.isStrict), policy(options.failsOnFallback)),
+        dump(options.dumpFolder) {
     context.appendDialectRegistry([] {
       DialectRegistry registry;
       registry
@@ -57,68 +66,96 @@ public:
     // Dumps and messages come in the order of the passes.
     context.disableMultithreading();
     context.printOpOnDiagnostic(false);
-    context.getDiagEngine().registerHandler(printDiagnostic);
+    context.getDiagEngine().registerHandler(
+        [this](Diagnostic &diagnostic) { return reporter.print(diagnostic); });
   }
 
   LogicalResult run();
 
 private:
-  static LogicalResult printDiagnostic(Diagnostic &diagnostic);
+  RemarkPolicy policy(bool refuses) const {
+    return refuses                ? RemarkPolicy::Refuse
+           : options.showsRemarks ? RemarkPolicy::Show
+                                  : RemarkPolicy::Count;
+  }
+  /// Whether the compilation should end without a result, for which there is a
+  /// reason on standard error already.
+  bool mustStop() const {
+    return interrupted || reporter.hasRefused() || dump.hasFailed();
+  }
+
+  LogicalResult checkPaths();
   LogicalResult load();
   LogicalResult limitContext();
   LogicalResult runPasses(void (*build)(OpPassManager &, Activations));
   LogicalResult print();
   FailureOr<SmallVector<InstructionSet>> chooseTargets();
   LogicalResult build();
-  std::string getOutput();
+  std::string getOutput() const;
+  bool printsToStdout() const {
+    return options.stage <= Stage::Llvm &&
+           (options.output.empty() || options.output == "-");
+  }
 
   const Options &options;
   StringRef program;
+  Reporter reporter;
+  IrDump dump;
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
-  unsigned dumps = 0;
 };
 } // namespace
 
-/// `file:line:column: severity: text`, without line and column where a file has
-/// none.
-LogicalResult Driver::printDiagnostic(Diagnostic &diagnostic) {
-  auto &os = llvm::errs();
-  Location location = diagnostic.getLocation();
-  if (auto file = location->findInstanceOf<FileLineColLoc>()) {
-    os << file.getFilename().getValue() << ":";
-    if (file.getLine() != 0)
-      os << file.getLine() << ":" << file.getColumn() << ":";
-    os << " ";
-  } else if (auto name = location->findInstanceOf<NameLoc>()) {
-    os << name.getName().getValue() << ": ";
-  }
-  switch (diagnostic.getSeverity()) {
-  case DiagnosticSeverity::Error:
-    os << "error: ";
-    break;
-  case DiagnosticSeverity::Warning:
-    os << "warning: ";
-    break;
-  case DiagnosticSeverity::Remark:
-    os << "remark: ";
-    break;
-  case DiagnosticSeverity::Note:
-    os << "note: ";
-    break;
-  }
-  os << diagnostic << "\n";
-  for (Diagnostic &note : diagnostic.getNotes())
-    (void)printDiagnostic(note);
+/// Finds out early what would spoil the end.
+LogicalResult Driver::checkPaths() {
+  auto refuse = [](const Twine &message) {
+    llvm::errs() << "error: " << message << "\n";
+    return failure();
+  };
+  if (!options.dumpFolder.empty())
+    if (std::error_code error =
+            llvm::sys::fs::create_directories(options.dumpFolder))
+      return refuse("cannot create " + options.dumpFolder + ": " +
+                    error.message());
+  if (printsToStdout())
+    return success();
+  std::string output = getOutput();
+  if (llvm::sys::fs::equivalent(options.input, output))
+    return refuse("expects an output other than the model, but both are " +
+                  output + "; name another with -o");
+  // It is put in the place of what has its name, which may be the system's.
+  if (llvm::sys::fs::exists(output) && !llvm::sys::fs::is_regular_file(output))
+    return refuse("expects a file to write, but " + output +
+                  " is a folder, a pipe or a device");
+  StringRef folder = llvm::sys::path::parent_path(output);
+  if (std::error_code error =
+          llvm::sys::fs::access(folder.empty() ? StringRef(".") : folder,
+                                llvm::sys::fs::AccessMode::Write))
+    return refuse("cannot write " + output + ": " + error.message());
   return success();
 }
 
 LogicalResult Driver::load() {
-  if (llvm::sys::path::extension(options.input) == ".mlir")
-    module = parseSourceFile<ModuleOp>(options.input, &context);
-  else
+  if (llvm::sys::path::extension(options.input) == ".mlir") {
+    auto loc = FileLineColLoc::get(&context, options.input, 0, 0);
+    auto file = llvm::MemoryBuffer::getFile(options.input);
+    if (!file)
+      return emitError(loc) << "cannot be read: " << file.getError().message();
+    llvm::SourceMgr sources;
+    sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
+    module = parseSourceFile<ModuleOp>(sources, &context);
+  } else {
     module = importModel(options.input, context);
-  return success(static_cast<bool>(module));
+  }
+  if (!module)
+    return failure();
+  if (!module->getOps<LLVM::LLVMFuncOp>().empty())
+    return module->emitError("expects IR of stage graph, fused, kernels or "
+                             "planned, but got that of stage llvm, which holds "
+                             "no kernels");
+  dump.write("import", *module);
+  reporter.endImport();
+  return success();
 }
 
 /// Compiles for a smaller context than the model's.
@@ -141,12 +178,11 @@ LogicalResult Driver::limitContext() {
 LogicalResult Driver::runPasses(void (*build)(OpPassManager &, Activations)) {
   PassManager manager(&context);
   build(manager, options.activations);
-  if (!options.dumpFolder.empty())
-    dumpAfterEachPass(manager, options.dumpFolder, dumps);
-  return manager.run(*module);
+  dump.attach(manager);
+  return failure(failed(manager.run(*module)) || mustStop());
 }
 
-std::string Driver::getOutput() {
+std::string Driver::getOutput() const {
   if (!options.output.empty())
     return options.output;
   std::string stem = llvm::sys::path::stem(options.input).str();
@@ -157,10 +193,16 @@ std::string Driver::getOutput() {
 
 /// Writes the IR to the output, or to standard output if none is named.
 LogicalResult Driver::print() {
-  if (options.output.empty() || options.output == "-") {
+  if (printsToStdout()) {
     module->print(llvm::outs());
     llvm::outs() << "\n";
-    return success();
+    llvm::outs().flush();
+    std::error_code error = llvm::outs().error();
+    llvm::outs().clear_error();
+    if (!error)
+      return success();
+    return module->emitError()
+           << "cannot write to standard output: " << error.message();
   }
   std::string partial = options.output + ".part";
   std::error_code error;
@@ -239,6 +281,8 @@ LogicalResult Driver::build() {
   compile.runtimeFolder = runtime.str().str();
   compile.readResource = readResource;
   compile.threads = std::max(1u, std::thread::hardware_concurrency());
+  compile.mustStop = [this] { return mustStop(); };
+  compile.instrument = [this](PassManager &manager) { dump.attach(manager); };
   if (options.isVerbose) {
     llvm::errs() << getSummary(*module);
     compile.progress = &llvm::errs();
@@ -247,40 +291,39 @@ LogicalResult Driver::build() {
 }
 
 LogicalResult Driver::run() {
-  if (!options.dumpFolder.empty())
-    if (std::error_code error =
-            llvm::sys::fs::create_directories(options.dumpFolder)) {
-      llvm::errs() << "error: cannot create " << options.dumpFolder << ": "
-                   << error.message() << "\n";
+  if (failed(checkPaths()) || failed(load()) || failed(limitContext()) ||
+      mustStop())
+    return failure();
+  // Each pass leaves alone what it has done: IR of any stage goes on from
+  // there.
+  const std::pair<Stage, void (*)(OpPassManager &, Activations)> steps[] = {
+      {Stage::Fused, buildFusedPipeline},
+      {Stage::Kernels, [](OpPassManager &manager,
+                          Activations) { buildKernelsPipeline(manager); }},
+      {Stage::Planned, [](OpPassManager &manager, Activations) {
+         buildPlannedPipeline(manager);
+       }}};
+  for (auto [stage, build] : steps)
+    if (options.stage >= stage && failed(runPasses(build)))
       return failure();
-    }
-  if (std::string output = getOutput();
-      llvm::sys::fs::equivalent(options.input, output)) {
-    llvm::errs() << "error: expects an output other than the model, but both "
-                    "are "
-                 << output << "; name another with -o\n";
-    return failure();
-  }
-  if (failed(load()) || failed(limitContext()))
-    return failure();
-  if (options.stage >= Stage::Fused && failed(runPasses(buildFusedPipeline)))
-    return failure();
-  if (options.stage >= Stage::Kernels &&
-      failed(runPasses([](OpPassManager &manager, Activations) {
-        buildKernelsPipeline(manager);
-      })))
-    return failure();
-  if (options.stage >= Stage::Planned &&
-      failed(runPasses([](OpPassManager &manager, Activations) {
-        buildPlannedPipeline(manager);
-      })))
-    return failure();
   if (options.stage == Stage::Llvm &&
       failed(runPasses([](OpPassManager &manager, Activations) {
         manager.addPass(createLowerHostPass());
       })))
     return failure();
-  return options.stage <= Stage::Llvm ? print() : build();
+  if (failed(options.stage <= Stage::Llvm ? print() : build()))
+    return failure();
+  reporter.summarize();
+  return success();
+}
+
+static void handleSignals() {
+  struct sigaction action = {};
+  action.sa_handler = [](int signal) { interrupted = signal; };
+  action.sa_flags = SA_RESETHAND; // the second one ends tfmc at once
+  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+    sigaction(signal, &action, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN); // seen as a failed write
 }
 
 int main(int argc, char **argv) {
@@ -330,8 +373,16 @@ int main(int argc, char **argv) {
                  "where compiled kernels are kept (default: TFM_CACHE_DIR, "
                  "else tfm in the user's cache)")
       ->option_text("FOLDER");
-  app.add_flag("-v,--verbose", options.isVerbose,
-               "a line per kernel and step, with times");
+  app.add_flag("--remarks", options.showsRemarks,
+               "say what of the model was left over, and what was not fused, "
+               "fell back or got a generic schedule");
+  app.add_flag("--strict", options.isStrict,
+               "fail if anything of the model is left over");
+  app.add_flag("--fail-on-fallback", options.failsOnFallback,
+               "fail if anything falls back");
+  app.add_flag(
+      "-v,--verbose", options.isVerbose,
+      "the plan of memory, and a line per kernel and step, with times");
   app.set_version_flag("--version", "tfmc " TFM_VERSION);
   try {
     app.parse(argc, argv);
@@ -341,5 +392,9 @@ int main(int argc, char **argv) {
   }
   std::string program = llvm::sys::fs::getMainExecutable(
       argv[0], reinterpret_cast<void *>(&detectInstructionSet));
-  return failed(Driver(options, program).run()) ? 1 : 0;
+  handleSignals();
+  LogicalResult result = Driver(options, program).run();
+  if (interrupted)
+    return 128 + interrupted;
+  return failed(result) ? 1 : 0;
 }
