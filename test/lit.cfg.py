@@ -29,13 +29,17 @@ config.substitutions += [
     ("%python", '"%s"' % config.python),
     ("%check-sources", '"%s" "%s"' % (
         config.python,
-        os.path.join(config.test_source_root, "lint", "check_sources.py"))),
+        os.path.join(config.source_root, "scripts", "check_sources.py"))),
+    ("%cmake", '"%s"' % config.cmake),
     ("%source-root", config.source_root),
+    ("%build-root", config.build_root),
 ]
 
 # What a test may ask for by REQUIRES.
 if os.path.exists(model):
     config.available_features.add("model-smollm2")
+if config.build_type == "Release":
+    config.available_features.add("release-build")
 with open("/proc/cpuinfo") as file:
     flags = next(
         (line.split() for line in file if line.startswith("flags")), []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rules that the sources keep: check_sources.py RULE ROOT
+"""Rules that the sources keep: check_sources.py RULE|all ROOT
 
 Prints `file:line: what is wrong` for each breach and exits with 1 if there is
 any. The rules are the functions below that take a list of files.
@@ -28,7 +28,7 @@ LONGEST = 800  # lines
 
 # Commands that fail when what they look at is wrong.
 CHECKERS = re.compile(
-    r"FileCheck|-verify-diagnostics|%check|%python %s|--check|"
+    r"FileCheck|-verify-diagnostics|%check|%python %s|scripts/lint|"
     r"(?:RUN:|[|;&])\s*(?:not|diff|cmp|test|grep)\s")
 LIT_KEYWORDS = {"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL"}
 COMMENT = r"\s*(?://|#|;)\s*"
@@ -154,11 +154,12 @@ RULES = [includes, checkers, lengths, banners, paths, marks, cmake]
 
 
 def main():
-    rules = {rule.__name__: rule for rule in RULES}
+    rules = {rule.__name__: [rule] for rule in RULES} | {"all": RULES}
     if len(sys.argv) != 3 or sys.argv[1] not in rules:
         sys.exit(f"usage: check_sources.py {'|'.join(rules)} ROOT")
-    rule, root = rules[sys.argv[1]], sys.argv[2]
-    breaches = list(rule(root, list(walk(root))))
+    chosen, root = rules[sys.argv[1]], sys.argv[2]
+    files = list(walk(root))
+    breaches = [breach for rule in chosen for breach in rule(root, files)]
     for path, line, message in breaches:
         print(f"{path}:{line}: {message}")
     sys.exit(1 if breaches else 0)
