@@ -35,7 +35,7 @@ target_link_libraries(TFM::runtime INTERFACE
 # Compiles a model when something that needs it is built. With `so` (the
 # default) NAME is a shared library, with `obj` an object with the static
 # runtime; link either to a program that includes tfm.h. With `exe`, NAME builds
-# the program NAME in the current binary folder. OPTIONS go to tfmc.
+# the program bin/NAME in the current binary folder. OPTIONS go to tfmc.
 function(tfm_add_model name model)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "EMIT" "OPTIONS")
   if(arg_UNPARSED_ARGUMENTS)
@@ -47,13 +47,15 @@ function(tfm_add_model name model)
   endif()
   set(names_so "lib${name}.so")
   set(names_obj "${name}.o")
-  set(names_exe "${name}")
+  set(names_exe "bin/${name}") # a target may not have its file's name
   if(NOT DEFINED names_${arg_EMIT})
     message(FATAL_ERROR
       "tfm_add_model: EMIT expects so, obj or exe, but got ${arg_EMIT}")
   endif()
   set(output "${CMAKE_CURRENT_BINARY_DIR}/${names_${arg_EMIT}}")
   get_filename_component(model "${model}" ABSOLUTE)
+  get_filename_component(folder "${output}" DIRECTORY)
+  file(MAKE_DIRECTORY "${folder}")
   add_custom_command(OUTPUT "${output}"
     COMMAND TFM::tfmc "${model}" --emit=${arg_EMIT} -o "${output}"
       ${arg_OPTIONS}

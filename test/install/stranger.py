@@ -10,6 +10,7 @@
 # RUN: %python %s %t %cmake %source-root %S/Inputs/stranger
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -53,9 +54,11 @@ for file in files:
             sys.exit(f"{file} names {SOURCES}")
 
 output(CMAKE, "-S", STRANGER, "-B", BUILD, f"-DCMAKE_PREFIX_PATH={PREFIX}",
-       "-DMODEL=" + os.path.join(FOLDER, "tiny.gguf"))
+       "-DMODEL=" + os.path.join(FOLDER, "tiny.gguf"), "-G", "Ninja",
+       "-DCMAKE_MAKE_PROGRAM=" + shutil.which("ninja"),
+       "-DCMAKE_C_COMPILER=/usr/bin/clang-22", "-DCMAKE_LINKER_TYPE=LLD")
 output(CMAKE, "--build", BUILD)
-program = os.path.join(BUILD, "tiny-program")
+program = os.path.join(BUILD, "bin", "tiny-program")
 texts = [
     output(os.path.join(BUILD, "with-library"), PROMPT),
     output(os.path.join(BUILD, "with-object"), PROMPT),

@@ -48,11 +48,16 @@ protected:
 
   /// Changes the header of the weight section and maps again.
   template <typename Change> std::string mapChanged(Change change) {
-    Elf64_Shdr section;
+    Elf64_Shdr section, names;
+    auto placeOf = [&](int i) {
+      return image.data() + header.e_shoff + i * sizeof section;
+    };
+    std::memcpy(&names, placeOf(header.e_shstrndx), sizeof names);
     for (int i = 1; i < header.e_shnum; ++i) {
-      char *place = image.data() + header.e_shoff + i * sizeof section;
+      char *place = placeOf(i);
       std::memcpy(&section, place, sizeof section);
-      if (section.sh_size != 3000)
+      if (std::strcmp(image.data() + names.sh_offset + section.sh_name,
+                      ".test.weights") != 0)
         continue;
       change(section);
       std::memcpy(place, &section, sizeof section);
