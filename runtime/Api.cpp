@@ -56,6 +56,7 @@ void tfm_get_info(const tfm_program *program, tfm_info *info) {
            model.context,
            model.vocabulary,
            model.eos_token,
+           program->program.embeddingSize(),
            model.weight_bytes};
 }
 
@@ -114,6 +115,12 @@ int tfm_score(tfm_session *session, int32_t sample, const int32_t *ids,
               size_t count, double *logprobs, int32_t *argmax) {
   return finish(session,
                 session->session.score(sample, {ids, count}, logprobs, argmax));
+}
+
+int tfm_embed(tfm_session *session, const tfm_prompt *texts, size_t text_count,
+              float *embeddings) {
+  return finish(session,
+                session->session.embed({texts, text_count}, embeddings));
 }
 
 int tfm_generate(tfm_session *session, const tfm_prompt *prompts,

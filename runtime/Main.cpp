@@ -47,7 +47,7 @@ struct Options {
   tfm_sampling sampling = {0, 0, 1, 1, 0};
   tfm_session_options session = {};
   std::optional<std::string> batchFile, idsFile;
-  bool json = false, tokenize = false, score = false;
+  bool json = false, tokenize = false, score = false, embed = false;
   bool bench = false, info = false;
 };
 
@@ -226,8 +226,9 @@ Options parse(int argc, char **argv) {
   addNumber("--prefill-chunk", options.session.prefill_chunk, "N",
             "prompt tokens per step (256)", 1);
   addFlag("--json", options.json, "print a JSON object, not text");
-  CLI::Option *batch = addText("--batch", options.batchFile, "FILE",
-                               "continue each line of FILE; prints JSON lines");
+  CLI::Option *batch =
+      addText("--batch", options.batchFile, "FILE",
+              "each line of FILE is a text; prints JSON lines");
   CLI::Option *tokenize =
       addFlag("--tokenize", options.tokenize, "print the prompt's token ids");
   CLI::Option *score = addFlag("--score", options.score,
@@ -235,6 +236,10 @@ Options parse(int argc, char **argv) {
   CLI::Option *ids = addText("--ids", options.idsFile, "FILE",
                              "score the token ids in FILE, a JSON array");
   ids->needs(score);
+  addFlag("--embed", options.embed,
+          "print the text's embedding, in a model that makes them")
+      ->excludes(tokenize)
+      ->excludes(score);
   CLI::Option *bench =
       addFlag("--bench", options.bench, "measure how fast the model runs here");
   CLI::Option *info = addFlag("--info", options.info,
@@ -361,13 +366,81 @@ void generate(const Program &program, const Options &options,
     std::fputs("note: the context is full (see --ctx)\n", stderr);
 }
 
+//===----------------------------------------------------------------------===//
+// Embeddings
+//===----------------------------------------------------------------------===//
+
+/// The shortest digits that give the number back.
+std::string toText(float number) {
+  char digits[32];
+  return {digits, std::to_chars(digits, std::end(digits), number).ptr};
+}
+
+void embed(const Program &program, const Options &options,
+           const std::vector<std::string> &texts, bool json,
+           const std::string &where = "") {
+  tfm_info info;
+  tfm_get_info(program.get(), &info);
+  auto size = static_cast<size_t>(info.embedding);
+  std::vector<Ids> ids;
+  std::vector<tfm_prompt> prompts;
+  for (const std::string &text : texts)
+    ids.push_back(tokenize(program, text));
+  for (const Ids &text : ids)
+    prompts.push_back({text.data(), text.size()});
+  tfm_session_options sessionOptions = options.session;
+  sessionOptions.batch =
+      std::min(batchWidth, static_cast<int32_t>(prompts.size()));
+  Session session(program, sessionOptions);
+  std::vector<float> embeddings(prompts.size() * size);
+  check(tfm_embed(session.get(), prompts.data(), prompts.size(),
+                  embeddings.data()),
+        where);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const float *first = &embeddings[i * size];
+    if (json) {
+      printJson({{"ids", ids[i]},
+                 {"embedding", std::vector<float>(first, first + size)}});
+      continue;
+    }
+    std::string line;
+    for (size_t e = 0; e < size; ++e)
+      line += (e == 0 ? "" : " ") + toText(first[e]);
+    print(line + "\n");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Either
+//===----------------------------------------------------------------------===//
+
+/// Whether the model is to make embeddings rather than text.
+bool embeds(const Program &program, const Options &options) {
+  tfm_info info;
+  tfm_get_info(program.get(), &info);
+  if (options.embed && info.embedding == 0)
+    fail("the model makes no embeddings");
+  return info.embedding != 0;
+}
+
+void runText(const Program &program, const Options &options) {
+  if (embeds(program, options))
+    embed(program, options, {readPrompt(options)}, options.json);
+  else
+    generate(program, options, {readPrompt(options)}, !options.json);
+}
+
 void runBatch(const Program &program, const Options &options) {
   std::vector<std::string> lines;
   const std::string &path = *options.batchFile;
   std::istringstream file(readFile(path));
   for (std::string line; std::getline(file, line);)
     lines.push_back(line);
-  if (!lines.empty())
+  if (lines.empty())
+    return;
+  if (embeds(program, options))
+    embed(program, options, lines, true, path + ": ");
+  else
     generate(program, options, lines, false, path + ": ");
 }
 
@@ -419,25 +492,41 @@ void runBench(const Program &program, const Options &options) {
     fail(error.message());
   double gigabytes = result.readBytesPerSecond / 1e9;
   double gigaflops = result.flopsPerSecond / 1e9;
-  if (options.json)
-    return printJson({{"prefill_tokens_per_s", result.prefillTokensPerSecond},
-                      {"decode_tokens_per_s", result.decodeTokensPerSecond},
-                      {"bytes_per_token", info.weight_bytes},
-                      {"read_gb_per_s_limit", gigabytes},
-                      {"peak_gflops", gigaflops},
-                      {"threads", result.threads},
-                      {"isa", info.isa}});
-  double read = result.decodeTokensPerSecond * double(info.weight_bytes) / 1e9;
+  if (options.json) {
+    Json speeds;
+    if (info.embedding)
+      speeds = {{"embed_texts_per_s", result.embedTextsPerSecond},
+                {"tokens_per_text", result.embedTokens}};
+    else
+      speeds = {{"prefill_tokens_per_s", result.prefillTokensPerSecond},
+                {"decode_tokens_per_s", result.decodeTokensPerSecond},
+                {"bytes_per_token", info.weight_bytes}};
+    speeds.update({{"read_gb_per_s_limit", gigabytes},
+                   {"peak_gflops", gigaflops},
+                   {"threads", result.threads},
+                   {"isa", info.isa}});
+    return printJson(speeds);
+  }
   char text[512];
+  if (info.embedding) {
+    std::snprintf(text, sizeof text,
+                  "embed %d tokens: %.1f texts/s, %.2f ms each\n",
+                  result.embedTokens, result.embedTextsPerSecond,
+                  1e3 / result.embedTextsPerSecond);
+  } else {
+    double megabytes = double(info.weight_bytes) / 1e6;
+    std::snprintf(text, sizeof text,
+                  "prefill %d tokens: %.1f tokens/s\n"
+                  "decode %d tokens: %.1f tokens/s, reading %.1f MB of weights "
+                  "each: %.1f GB/s\n",
+                  benchPrefillTokens, result.prefillTokensPerSecond,
+                  benchDecodeTokens, result.decodeTokensPerSecond, megabytes,
+                  result.decodeTokensPerSecond * megabytes / 1e3);
+  }
+  print(text);
   std::snprintf(text, sizeof text,
-                "prefill %d tokens: %.1f tokens/s\n"
-                "decode %d tokens: %.1f tokens/s, reading %.1f MB of weights "
-                "each: %.1f GB/s\n"
                 "limits of %d threads: %.1f GB/s read, %.0f GFLOP/s (%s)\n",
-                benchPrefillTokens, result.prefillTokensPerSecond,
-                benchDecodeTokens, result.decodeTokensPerSecond,
-                double(info.weight_bytes) / 1e6, read, result.threads,
-                gigabytes, gigaflops, info.isa);
+                result.threads, gigabytes, gigaflops, info.isa);
   print(text);
 }
 
@@ -471,7 +560,7 @@ void run(int argc, char **argv) {
   else if (options.batchFile)
     runBatch(program, options);
   else
-    generate(program, options, {readPrompt(options)}, !options.json);
+    runText(program, options);
 }
 
 } // namespace

@@ -68,7 +68,8 @@ Error Program::checkEntryPoint(const tfm_entry_point &entry) const {
        std::span(entry.arguments, entry.argument_count))
     if (!is(argument, "tokens", TFM_ROLE_INPUT, TFM_ELEMENT_I32) &&
         !is(argument, "cache", TFM_ROLE_CACHE, TFM_ELEMENT_F32) &&
-        !is(argument, "logits", TFM_ROLE_OUTPUT, TFM_ELEMENT_F32))
+        !is(argument, "logits", TFM_ROLE_OUTPUT, TFM_ELEMENT_F32) &&
+        !is(argument, "embedding", TFM_ROLE_OUTPUT, TFM_ELEMENT_F32))
       return name + " has an argument '" + argument.name +
              "' that the runtime cannot give it";
   return {};
@@ -80,6 +81,14 @@ const tfm_entry_point *Program::findEntryPoint(std::string_view name) const {
     if (entry.name == name)
       return &entry;
   return nullptr;
+}
+
+int32_t Program::embeddingSize() const {
+  const tfm_entry_point *entry = findEntryPoint("embed");
+  if (!entry)
+    return 0;
+  const tfm_argument &output = entry->arguments[entry->argument_count - 1];
+  return static_cast<int32_t>(output.dims[output.rank - 1]);
 }
 
 Error Program::encode(std::string_view text, std::vector<int32_t> &ids) const {

@@ -33,6 +33,10 @@ public:
   /// The entry point called `name`, or null.
   const tfm_entry_point *findEntryPoint(std::string_view name) const;
 
+  /// E, the length of the vector that `embed` makes of a text, or 0 in a model
+  /// without that entry point.
+  int32_t embeddingSize() const;
+
   /// Appends the tokens of a prompt: start of text, if the model's file asks
   /// for it and `text` doesn't begin with it, and those of `text`.
   Error encode(std::string_view text, std::vector<int32_t> &ids) const;

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
+#include <numeric>
 
 using namespace tfm;
 
@@ -85,15 +86,17 @@ Error Session::allocate() {
   }
 
   uint64_t arenaBytes = 0;
-  auto reserve = [&](const char *name, int64_t batch, int64_t length) {
+  auto reserve = [&](const char *name, int64_t samples, int64_t rows) {
     if (const tfm_entry_point *entry = program.findEntryPoint(name))
-      arenaBytes = std::max<uint64_t>(
-          arenaBytes, entry->arena_per_row * batch * length +
-                          entry->arena_per_sample * batch + entry->arena_fixed);
+      arenaBytes =
+          std::max<uint64_t>(arenaBytes, entry->arena_per_row * rows +
+                                             entry->arena_per_sample * samples +
+                                             entry->arena_fixed);
   };
   reserve("prefill", 1, prefillChunk);
-  reserve("decode", batch(), 1);
+  reserve("decode", batch(), batch());
   reserve("score", 1, scoreChunk());
+  reserve("embed", batch(), embedRows());
   return Mapping::allocate(arenaBytes, PageSize::Huge, "the arena", arena);
 }
 
@@ -126,7 +129,7 @@ Error Session::checkPrompt(std::span<const int32_t> ids) const {
 /// Runs entry point `name` on the samples `sample` .. `sample` + `batch` - 1,
 /// each with ids.size() / batch new tokens.
 Error Session::call(const char *name, int32_t sample, int64_t batch,
-                    std::span<const int32_t> ids, float *logits) {
+                    std::span<const int32_t> ids, float *result) {
   const tfm_entry_point *entry = program.findEntryPoint(name);
   if (!entry)
     return "the model has no entry point '" + std::string(name) + "'";
@@ -142,7 +145,7 @@ Error Session::call(const char *name, int32_t sample, int64_t batch,
       arguments[i] = &views[sample];
       break;
     case TFM_ROLE_OUTPUT:
-      arguments[i] = logits;
+      arguments[i] = result;
       break;
     }
   }
@@ -220,6 +223,42 @@ Error Session::score(int32_t sample, std::span<const int32_t> ids,
       if (token + 1 < ids.size())
         logprobs[token] = logProbability(row, ids[token + 1]);
     }
+  }
+  return {};
+}
+
+/// The most tokens of all samples of a call: enough for the widest products.
+int32_t Session::embedRows() const { return std::max(contextTokens, 512); }
+
+Error Session::embed(std::span<const tfm_prompt> texts, float *embeddings) {
+  for (const tfm_prompt &text : texts)
+    if (Error error = checkPrompt({text.ids, text.count}))
+      return error;
+  std::vector<size_t> order(texts.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(texts[a].count, a) < std::pair(texts[b].count, b);
+  });
+
+  auto size = static_cast<size_t>(program.embeddingSize());
+  std::vector<int32_t> ids;
+  std::vector<float> results;
+  for (std::span<const size_t> rest = order; !rest.empty();) {
+    size_t length = texts[rest[0]].count, count = 0;
+    size_t most = std::min<size_t>(embedRows() / length, lengths.size());
+    ids.clear();
+    while (count < std::min(most, rest.size()) &&
+           texts[rest[count]].count == length) {
+      const int32_t *text = texts[rest[count++]].ids;
+      ids.insert(ids.end(), text, text + length);
+    }
+    results.resize(count * size);
+    if (Error error =
+            call("embed", 0, static_cast<int64_t>(count), ids, results.data()))
+      return error;
+    for (size_t i = 0; i < count; ++i)
+      std::copy_n(&results[i * size], size, embeddings + rest[i] * size);
+    rest = rest.subspan(count);
   }
   return {};
 }

@@ -36,6 +36,7 @@ public:
   Error decode(std::span<const int32_t> ids, float *logits);
   Error score(int32_t sample, std::span<const int32_t> ids, double *logprobs,
               int32_t *argmax);
+  Error embed(std::span<const tfm_prompt> texts, float *embeddings);
   Error reset(int32_t sample);
 
   /// Whether `ids` can be a prompt: some, known and within the context.
@@ -57,10 +58,11 @@ public:
 private:
   Error allocate();
   int32_t scoreChunk() const;
+  int32_t embedRows() const;
   Error checkSample(int32_t sample) const;
   Error checkTokens(int64_t held, std::span<const int32_t> ids) const;
   Error call(const char *name, int32_t sample, int64_t batch,
-             std::span<const int32_t> ids, float *logits);
+             std::span<const int32_t> ids, float *result);
 
   const Program &program;
   int32_t contextTokens = 0;

@@ -55,6 +55,7 @@ typedef struct tfm_info {
   int32_t context;     ///< largest context, in tokens
   int32_t vocabulary;  ///< V
   int32_t eos_token;   ///< end of text, or -1
+  int32_t embedding;   ///< E, or 0 in a model that makes no embeddings
   uint64_t weight_bytes;
 } tfm_info;
 
@@ -142,6 +143,13 @@ typedef struct tfm_prompt {
   const int32_t *ids;
   size_t count; ///< >= 1
 } tfm_prompt;
+
+/// Writes the embedding of each of `text_count` texts to `embeddings`,
+/// [text_count, E]. Texts of one length run side by side, as many at a time as
+/// the session has samples. A text's embedding does not depend on the others.
+/// What the samples held stays.
+int tfm_embed(tfm_session *session, const tfm_prompt *texts, size_t text_count,
+              float *embeddings);
 
 typedef enum tfm_stop {
   TFM_STOP_EOS = 0,       ///< the model ended the text
