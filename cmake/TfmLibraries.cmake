@@ -31,6 +31,8 @@ target_include_directories(tfm_mlir SYSTEM INTERFACE
   ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 target_compile_definitions(tfm_mlir INTERFACE
   _GNU_SOURCE __STDC_CONSTANT_MACROS __STDC_FORMAT_MACROS __STDC_LIMIT_MACROS)
+target_compile_options(tfm_mlir INTERFACE
+  "$<$<NOT:$<CONFIG:Release>>:SHELL:-include '${CMAKE_CURRENT_LIST_DIR}/LlvmStatistics.h'>")
 target_link_libraries(tfm_mlir INTERFACE MLIR LLVM)
 
 # A library of the compiler: tfm_add_library(NAME SOURCES... [LINK TARGET...]

@@ -60,6 +60,7 @@ public:
 
 private:
   LogicalResult collect();
+  void bindArguments();
   LogicalResult bindResults();
   void place();
   void createArena();
@@ -180,6 +181,17 @@ LogicalResult Planner::collect() {
   return success();
 }
 
+/// Puts its buffer behind each tensor, which stays until nothing reads it.
+void Planner::bindArguments() {
+  for (unsigned i = block.getNumArguments(); i-- != 0;) {
+    BlockArgument tensor = block.getArgument(i);
+    if (isa<RankedTensorType>(tensor.getType()))
+      buffers.map(tensor,
+                  block.insertArgument(i + 1, bufferType(tensor.getType()),
+                                       tensor.getLoc()));
+  }
+}
+
 /// Makes arguments of the results and lets the launches write there.
 LogicalResult Planner::bindResults() {
   builder.setInsertionPointToStart(&block);
@@ -242,7 +254,7 @@ void Planner::createArena() {
       MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), loc);
   addedNames.push_back(builder.getStringAttr("arena"));
 
-  Value first = block.getArgument(0);
+  Value first = buffers.lookup(block.getArgument(0));
   samples = memref::DimOp::create(builder, loc, first, 0);
   Value length = memref::DimOp::create(builder, loc, first, 1);
   rows = arith::MulIOp::create(builder, loc, samples, length);
@@ -411,9 +423,7 @@ LogicalResult Planner::plan(Pass::Statistic &numTemporaries) {
   SmallVector<Operation *> old;
   for (Operation &op : block)
     old.push_back(&op);
-  for (BlockArgument argument : block.getArguments())
-    if (isa<RankedTensorType>(argument.getType()))
-      argument.setType(bufferType(argument.getType()));
+  bindArguments();
   if (failed(bindResults()))
     return failure();
   place();
@@ -425,6 +435,9 @@ LogicalResult Planner::plan(Pass::Statistic &numTemporaries) {
     if (isa<tensor::DimOp, tensor::EmptyOp, LaunchOp, func::ReturnOp>(op) ||
         llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
       op->erase();
+  block.eraseArguments([](BlockArgument argument) {
+    return isa<RankedTensorType>(argument.getType());
+  });
   finish();
   numTemporaries += temporaries.size();
   return success();

@@ -16,6 +16,10 @@ tools = os.path.join(config.build_root, "bin")
 config.environment["PATH"] = os.pathsep.join(
     [tools, config.llvm_tools, config.environment["PATH"]]
 )
+# How scripts/check has clang link compiled models with a profile.
+if "CCC_OVERRIDE_OPTIONS" in os.environ:
+    config.environment["CCC_OVERRIDE_OPTIONS"] = os.environ[
+        "CCC_OVERRIDE_OPTIONS"]
 # Caches of what is tested belong to the build.
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.build_root, "cache")
 # Says what FileCheck was looking at when it fails, and lets no variable leak

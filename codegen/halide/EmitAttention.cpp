@@ -22,8 +22,9 @@ using Halide::Var;
 
 namespace {
 constexpr int kTile = TFM_CACHE_TILE, kLanes = 8;
-/// Added to masked scores. No score of numbers comes near it.
-constexpr float kMasked = -1e30f;
+/// Stands for the score of a masked key. No score of numbers comes near it, and
+/// differences of it are finite.
+constexpr float kMasked = -1e38f;
 /// Queries of a block of rows, if there are many.
 constexpr int kQueries = 8;
 } // namespace
@@ -155,15 +156,14 @@ void KernelEmitter::emitAttention(Value result,
   Expr keep = key < operands.visible(queryAt(n, q), b);
   if (operands.mask)
     keep = keep && operands.mask(key, queryAt(n, q), g * shared + j, b);
-  Expr bias = 0.0f;
+  Expr kept = product(t, q, j, tile, g, n, b);
   if (operands.bias) {
-    Expr added = operands.bias(key, queryAt(n, q), g * shared + j, b);
-    keep = keep && !isMasked(added);
+    Expr bias = operands.bias(key, queryAt(n, q), g * shared + j, b);
+    keep = keep && !isMasked(bias);
     // Below this, scores are equal: the bias absorbs them.
-    bias = Halide::max(added, 0.1f * kMasked);
+    kept += Halide::max(bias, 0.1f * kMasked);
   }
-  score(t, q, j, tile, g, n, b) =
-      product(t, q, j, tile, g, n, b) + Halide::select(keep, bias, kMasked);
+  score(t, q, j, tile, g, n, b) = Halide::select(keep, kept, kMasked);
 
   // The last row of a block sees the most keys.
   Expr end = operands.visible(queryAt(n, queries - 1), b);

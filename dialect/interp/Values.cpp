@@ -108,6 +108,8 @@ static void copyDim(const char *from, ArrayRef<int64_t> fromStrides, char *to,
 }
 
 void Array::copyFrom(const Array &source) const {
+  if (bytes() == 0) // there is no memory to name
+    return;
   if (isRowMajor() && source.isRowMajor()) {
     std::memmove(data.get(), source.data.get(), bytes());
     return;
@@ -116,7 +118,7 @@ void Array::copyFrom(const Array &source) const {
           elementBytes());
 }
 
-void Array::poison() const { std::memset(data.get(), 0xff, bytes()); }
+void Array::poison() const { std::fill_n(data.get(), bytes(), char(0xff)); }
 
 void Array::decodeRow(int64_t row, MutableArrayRef<float> elements) const {
   int64_t rowBytes =

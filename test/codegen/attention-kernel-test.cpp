@@ -225,6 +225,46 @@ TEST(CachedAttention, AgreesInF32) {
 }
 
 namespace {
+/// Where all queries and keys are equal, attention is the mean of the values
+/// so far, however large the scores are.
+template <typename Element>
+void checkEqualScores(const std::string &element, float query, float key) {
+  SCOPED_TRACE(formatv("{0}, q {1}, k {2}", element, query, key).str());
+  using Cached = CachedAttention<Element>;
+  Cached cached(Shape{6, 2, 80, 80, element});
+  Array<float> q({Cached::kSamples, Cached::kLength, 6 * 80}),
+      k({Cached::kSamples, Cached::kLength, 2 * 80}), v(k.shape), out(q.shape);
+  llvm::fill(q.data, query);
+  llvm::fill(k.data, key);
+  for (int b = 0; b != Cached::kSamples; ++b)
+    for (int s = 0; s != Cached::kLength; ++s)
+      for (int e = 0; e != 160; ++e)
+        v({b, s, e}) = (s + e) % 16;
+  // A long piece and steps of one.
+  cached.run(q, k, v, out, 0, 70);
+  for (int s = 70; s != Cached::kLength; ++s)
+    cached.run(q, k, v, out, s, 1);
+  for (int b = 0; b != Cached::kSamples; ++b)
+    for (int e = 0; e != 6 * 80; ++e) {
+      double sum = 0;
+      for (int s = 0; s != Cached::kLength; ++s) {
+        sum += v({b, s, e / 240 * 80 + e % 80});
+        ASSERT_NEAR(out({b, s, e}), sum / (s + 1), 2e-5)
+            << "sample " << b << ", query " << s << ", element " << e;
+      }
+    }
+}
+} // namespace
+
+TEST(CachedAttention, LargeScores) {
+  for (float sign : {1, -1}) {
+    checkEqualScores<Half>("f16", 300, sign * 300);
+    checkEqualScores<Half>("f16", 1e26f, sign * 1e4f);
+    checkEqualScores<float>("f32", 1e15f, sign * 1e15f);
+  }
+}
+
+namespace {
 struct PlainShape {
   int queries, keys;
   bool isCausal, hasMask, hasBias;
@@ -303,7 +343,63 @@ INSTANTIATE_TEST_SUITE_P(Shapes, PlainAttention,
                                          PlainShape{5, 130, false, false, true},
                                          PlainShape{20, 33, false, true, false},
                                          PlainShape{3, 3, true, true, true},
-                                         PlainShape{1, 1, true, false, false}));
+                                         PlainShape{1, 1, true, false, false},
+                                         PlainShape{2, 2, false, false, false},
+                                         PlainShape{7, 7, false, true, false},
+                                         PlainShape{2, 1025, false, true, true},
+                                         PlainShape{1025, 2, true, false,
+                                                    false}));
+
+/// Scores at −2e30, the same for all keys that are kept.
+TEST(MaskedAttention, VeryNegativeScores) {
+  constexpr int kKeys = 10, kQueries = 9, kSize = 8;
+  Kernel kernel(
+      R"(tfm.kernel @k(%q: tensor<?x1x?x8xf32>, %k: tensor<?x1x?x8xf32>, %v: tensor<?x1x?x8xf32>, %m: tensor<?x1x?x?xi1>) -> tensor<?x1x?x8xf32> {
+        %o = tfm.attention %q, %k, %v mask %m {scale = 0.25 : f32} : (tensor<?x1x?x8xf32>, tensor<?x1x?x8xf32>, tensor<?x1x?x8xf32>, tensor<?x1x?x?xi1>) -> tensor<?x1x?x8xf32>
+        tfm.yield %o : tensor<?x1x?x8xf32>
+      })");
+  Random random;
+  Array<float> q({1, 1, kQueries, kSize}), k({1, 1, kKeys, kSize}),
+      v = random.array({1, 1, kKeys, kSize}), out(q.shape);
+  llvm::fill(q.data, 1e15f);
+  llvm::fill(k.data, -1e15f);
+  Array<uint8_t> mask({1, 1, kQueries, kKeys}); // query s sees s keys
+  for (int s = 0; s != kQueries; ++s)
+    for (int t = 0; t != s; ++t)
+      mask({0, 0, s, t}) = 1;
+  kernel({q, k, v, mask, out});
+  for (int s = 0; s != kQueries; ++s)
+    for (int d = 0; d != kSize; ++d) {
+      double sum = 0;
+      for (int t = 0; t != s; ++t)
+        sum += v({0, 0, t, d});
+      EXPECT_NEAR(out({0, 0, s, d}), s ? sum / s : 0, 1e-6) << "query " << s;
+    }
+}
+
+/// No element beyond the last takes part.
+TEST(TextbookAttention, SoftmaxOfAnyLength) {
+  Kernel kernel(
+      R"(tfm.kernel @k(%x: tensor<?x1x?x?xf32>) -> tensor<?x1x?x?xf32> {
+        %p = tfm.softmax %x : tensor<?x1x?x?xf32>
+        tfm.yield %p : tensor<?x1x?x?xf32>
+      })");
+  for (int length : {1, 10, 33}) {
+    SCOPED_TRACE(length);
+    Array<float> x({1, 1, 3, length}), p(x.shape);
+    for (int t = 0; t != length; ++t) {
+      x({0, 0, 0, t}) = -7;
+      x({0, 0, 1, t}) = -1e30f;
+      x({0, 0, 2, t}) = -INFINITY;
+    }
+    kernel({x, p});
+    for (int t = 0; t != length; ++t) {
+      EXPECT_FLOAT_EQ(p({0, 0, 0, t}), 1.0f / length);
+      EXPECT_FLOAT_EQ(p({0, 0, 1, t}), 1.0f / length);
+      EXPECT_EQ(p({0, 0, 2, t}), 0);
+    }
+  }
+}
 
 /// The textbook form, operation by operation, with whatever schedule there is.
 TEST(TextbookAttention, StepByStep) {

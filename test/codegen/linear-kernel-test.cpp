@@ -240,6 +240,25 @@ TEST_P(LinearKernels, AddProductsInF32) {
   }
 }
 
+/// 2016 times 3 are 6048, which a sum in f16 would miss by far.
+TEST(HalfLinearKernels, SumsOfHalfsDoNotDrift) {
+  constexpr int kSize = 2016;
+  Kernel kernel(
+      R"(tfm.kernel @k(%x: tensor<?x2016xf32>, %w0: tensor<1x2016x16xf16>) -> tensor<?x16xf32> {
+        %w = tfm.unpack %w0 : (tensor<1x2016x16xf16>) -> tensor<16x2016xf16>
+        %y = tfm.linear %x, %w : (tensor<?x2016xf32>, tensor<16x2016xf16>) -> tensor<?x16xf32>
+        tfm.yield %y : tensor<?x16xf32>
+      })");
+  Array<float> x({9, kSize}), y({9, 16});
+  Array<Half> weight({1, kSize, 16});
+  llvm::fill(x.data, 1);
+  llvm::fill(weight.data, toHalf(3));
+  kernel({x, weight, y});
+  for (int r = 0; r != 9; ++r)
+    for (int n = 0; n != 16; ++n)
+      EXPECT_EQ(y({r, n}), 3 * kSize);
+}
+
 INSTANTIATE_TEST_SUITE_P(Elements, LinearKernels,
                          testing::Values("f32", "f16", "bf16", "q4_0", "q4_1",
                                          "q8_0"));

@@ -43,6 +43,25 @@ TEST(RowKernels, RmsNorm) {
   }
 }
 
+/// On a row that is nearly zero the epsilon of the operation decides.
+TEST(RowKernels, RmsNormHonoursEpsilon) {
+  for (float epsilon : {1e-5f, 1e-12f}) {
+    SCOPED_TRACE(epsilon);
+    Kernel kernel(formatv(
+        R"(tfm.kernel @k(%x: tensor<?x20xf32>, %g: tensor<20xf32>) -> tensor<?x20xf32> {{
+          %y = tfm.rms_norm %x, %g {{epsilon = {0:e} : f32} : tensor<?x20xf32>, tensor<20xf32>
+          tfm.yield %y : tensor<?x20xf32>
+        })",
+        epsilon));
+    Array<float> x({1, 20}), gain({20}), y(x.shape);
+    llvm::fill(x.data, 1e-6f);
+    llvm::fill(gain.data, 2);
+    kernel({x, gain, y});
+    for (int e = 0; e != 20; ++e)
+      EXPECT_FLOAT_EQ(y({0, e}), 2e-6 / std::sqrt(1e-12 + double(epsilon)));
+  }
+}
+
 TEST(RowKernels, Quantize) {
   constexpr int kRows = 6, kSize = 96;
   Kernel kernel(
