@@ -16,6 +16,27 @@ LogicalResult EmbedOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
+LogicalResult EmbedPositionsOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  SmallVector<int64_t> shape(shapeOf(adaptor.getTokens()));
+  shape.push_back(lastDim(adaptor.getTable()));
+  inferred.push_back(RankedTensorType::get(shape, Float32Type::get(context)));
+  return success();
+}
+
+LogicalResult EmbedPositionsOp::verify() {
+  int64_t positions = shapeOf(getTable())[0], start = getStart();
+  if (start < 0 || (!ShapedType::isDynamic(positions) && start >= positions))
+    return emitOpError() << "expects start to be at least 0 and less than the "
+                            "table's T, but got "
+                         << start << " and T = " << positions;
+  if (getOffsets())
+    return verifyEqualDims(*this, "tokens and offsets", "batch B",
+                           shapeOf(getTokens())[0], shapeOf(getOffsets())[0]);
+  return success();
+}
+
 LogicalResult RopeOp::inferReturnTypes(MLIRContext *context,
                                        std::optional<Location> location,
                                        Adaptor adaptor,

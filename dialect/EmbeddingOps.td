@@ -27,6 +27,40 @@ def Tfm_EmbedOp : Tfm_ValueOp<"embed"> {
   }];
 }
 
+def Tfm_EmbedPositionsOp : Tfm_ValueOp<"embed_positions"> {
+  let summary = "looks positions up in a table of learned vectors";
+  let description = [{
+    result[b, s, e] = table[start + offsets[b] + s, e], converted to f32;
+    without `offsets` every sample starts at position 0 (Gehring et al., 2017).
+    The tokens only say how many samples and rows there are.
+
+    - `tokens`: [B, S]
+    - `table`: [T, E], any weight type; a position past its end is an error
+    - `offsets`: [B] i32
+    - `start`: the row of position 0, at least 0; RoBERTa has 2
+    - result: [B, S, E]
+
+    Rules:
+    - `embed-positions-c1`: `start` is at least 0 and less than T.
+    - `embed-positions-c2`: `offsets` has B elements.
+
+    Example:
+
+    ```mlir
+    %p = tfm.embed_positions %tokens, %table {start = 2 : i64} : (tensor<?x?xi32>, tensor<514x384xf32>) -> tensor<?x?x384xf32>
+    ```
+  }];
+  let arguments = (ins
+    TensorRankOf<[I32], [2]>:$tokens, Tfm_Matrix:$table,
+    Optional<Tfm_PerSample>:$offsets, DefaultValuedAttr<I64Attr, "0">:$start);
+  let results = (outs Tfm_TensorOfRank<3>:$result);
+  let assemblyFormat = [{
+    $tokens `,` $table (`at` $offsets^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tfm_RopeOp : Tfm_ValueOp<"rope"> {
   let summary = "rotates pairs of elements by their position";
   let description = [{

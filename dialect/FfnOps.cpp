@@ -51,6 +51,19 @@ LogicalResult MulOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
+LogicalResult AddVectorOp::inferReturnTypes(MLIRContext *context,
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &inferred) {
+  inferred.push_back(adaptor.getInput().getType());
+  return success();
+}
+
+LogicalResult AddVectorOp::verify() {
+  return verifyEqualDims(*this, "input and vector", "size E",
+                         lastDim(getInput()), lastDim(getVector()));
+}
+
 LogicalResult FfnOp::inferReturnTypes(MLIRContext *context,
                                       std::optional<Location> location,
                                       Adaptor adaptor,
@@ -67,25 +80,40 @@ LogicalResult FfnOp::verify() {
       failed(verifyEqualDims(*this, "up and down", "feed-forward size F", up[0],
                              down[1])))
     return failure();
-  if (!getGate())
+  auto verifyBias = [&](StringRef names, Value map, Value bias) {
+    return !bias ? success()
+                 : verifyEqualDims(*this, names, "outer size", shapeOf(map)[0],
+                                   lastDim(bias));
+  };
+  if (failed(verifyBias("up and its bias", getUp(), getUpBias())) ||
+      failed(verifyBias("down and its bias", getDown(), getDownBias())))
+    return failure();
+  if (!getGate()) {
+    if (getGateBias())
+      return emitOpError("expects a gate, but got only its bias");
     return success();
+  }
   ArrayRef<int64_t> gate = shapeOf(getGate());
   if (failed(verifyEqualDims(*this, "up and gate", "feed-forward size F", up[0],
-                             gate[0])))
+                             gate[0])) ||
+      failed(verifyEqualDims(*this, "up and gate", "model size E", up[1],
+                             gate[1])))
     return failure();
-  return verifyEqualDims(*this, "up and gate", "model size E", up[1], gate[1]);
+  return verifyBias("gate and its bias", getGate(), getGateBias());
 }
 
 Value FfnOp::expand(OpBuilder &builder) {
-  auto linear = [&](Value input, Value weight) -> Value {
-    return LinearOp::create(builder, getLoc(), input, weight, Value());
+  auto linear = [&](Value input, Value weight, Value bias) -> Value {
+    return LinearOp::create(builder, getLoc(), input, weight, bias);
   };
   auto activate = [&](Value input) -> Value {
     return ActivationOp::create(builder, getLoc(), getKind(), input);
   };
   if (!getGate())
-    return linear(activate(linear(getInput(), getUp())), getDown());
-  Value gate = activate(linear(getInput(), getGate()));
-  Value up = linear(getInput(), getUp());
-  return linear(MulOp::create(builder, getLoc(), gate, up), getDown());
+    return linear(activate(linear(getInput(), getUp(), getUpBias())), getDown(),
+                  getDownBias());
+  Value gate = activate(linear(getInput(), getGate(), getGateBias()));
+  Value up = linear(getInput(), getUp(), getUpBias());
+  return linear(MulOp::create(builder, getLoc(), gate, up), getDown(),
+                getDownBias());
 }

@@ -88,22 +88,52 @@ def Tfm_MulOp : Tfm_BinaryOp<"mul", "multiplies"> {
   }];
 }
 
-def Tfm_FfnOp : Tfm_ValueOp<"ffn"> {
+def Tfm_AddVectorOp : Tfm_ValueOp<"add_vector"> {
+  let summary = "adds one vector to every row";
+  let description = [{
+    result[..., e] = input[..., e] + vector[e], in f32: a bias, or the embedding
+    of a token type that all tokens have.
+
+    - `input`: [..., E]
+    - `vector`: [E]
+
+    Rules:
+    - `add-vector-c1`: the vector has as many elements as a row.
+
+    Example:
+
+    ```mlir
+    %z = tfm.add_vector %x, %v : tensor<?x?x384xf32>, tensor<384xf32>
+    ```
+  }];
+  let arguments = (ins Tfm_Tensor:$input, Tfm_Vector:$vector);
+  let results = (outs Tfm_Tensor:$result);
+  let assemblyFormat = [{
+    $input `,` $vector attr-dict `:` type($input) `,` type($vector)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tfm_FfnOp : Tfm_ValueOp<"ffn", [AttrSizedOperandSegments]> {
   let summary = "the feed-forward network, plain or gated";
   let description = [{
     Plain: down(act(up(x))) (Vaswani et al., 2017, equation 2). With `gate`:
-    down(act(gate(x)) · up(x)) (Shazeer, 2020). The maps are `linear` without
-    bias.
+    down(act(gate(x)) · up(x)) (Shazeer, 2020). The maps are `linear`, each with
+    a bias of its own or none.
 
     - `input`: [..., E]
     - `up`, `gate`: [F, E]
     - `down`: [E', F]
+    - `up_bias`, `gate_bias`: [F]
+    - `down_bias`: [E']
     - result: [..., E']
 
     Rules:
     - `ffn-c1`: input and up have equal E.
     - `ffn-c2`: up and gate have equal shapes.
     - `ffn-c3`: up and down have equal F.
+    - `ffn-c4`: a map and its bias have equal outer size.
+    - `ffn-c5`: there is no gate's bias without a gate.
 
     Example:
 
@@ -113,11 +143,14 @@ def Tfm_FfnOp : Tfm_ValueOp<"ffn"> {
   }];
   let arguments = (ins
     Tfm_ActivationKind:$kind, Tfm_Tensor:$input, Tfm_Matrix:$up,
-    Tfm_Matrix:$down, Optional<Tfm_Matrix>:$gate);
+    Tfm_Matrix:$down, Optional<Tfm_Matrix>:$gate,
+    Optional<Tfm_Vector>:$up_bias, Optional<Tfm_Vector>:$down_bias,
+    Optional<Tfm_Vector>:$gate_bias);
   let results = (outs Tfm_Tensor:$result);
   let assemblyFormat = [{
-    $kind $input `up` $up `down` $down (`gate` $gate^)? attr-dict `:`
-    functional-type(operands, results)
+    $kind $input `up` $up (`bias` $up_bias^)? `down` $down
+    (`bias` $down_bias^)? (`gate` $gate^)? (`gate_bias` $gate_bias^)?
+    attr-dict `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
     /// Writes the network as linear maps, activation and gate at the builder's

@@ -35,6 +35,12 @@ def Tfm_RopeStyle : I32EnumAttr<"RopeStyle", "which elements rope pairs", [
   let cppNamespace = "::mlir::tfm";
 }
 
+def Tfm_PoolKind : I32EnumAttr<"PoolKind", "how rows become one", [
+    I32EnumAttrCase<"Mean", 0, "mean">,
+    I32EnumAttrCase<"First", 1, "first">]> {
+  let cppNamespace = "::mlir::tfm";
+}
+
 def Tfm_PackedPart : I32EnumAttr<"PackedPart", "part of a packed weight", [
     I32EnumAttrCase<"Quants", 0, "quants">,
     I32EnumAttrCase<"Scales", 1, "scales">,

@@ -34,16 +34,19 @@ std::optional<DimSource> tfm::getDimSource(Value value, int64_t dim) {
   if (!op)
     return std::nullopt;
   return llvm::TypeSwitch<Operation *, Source>(op)
-      .Case<RopeOp, RmsNormOp, ActivationOp, AddOp, MulOp, ScaleOp, AddBiasOp,
-            ApplyMaskOp, SoftmaxOp, tensor::CastOp>(
+      .Case<RopeOp, RmsNormOp, LayerNormOp, L2NormalizeOp, ActivationOp,
+            AddVectorOp, AddOp, MulOp, ScaleOp, AddBiasOp, ApplyMaskOp,
+            SoftmaxOp, tensor::CastOp>(
           [&](auto op) { return DimSource{op->getOperand(0), dim}; })
-      .Case<EmbedOp, LinearOp, FfnOp, QuantizeOp, QuantizedLinearOp,
-            CacheAttentionOp>([&](auto op) { return keepsRows(op, dim); })
+      .Case<EmbedOp, EmbedPositionsOp, LinearOp, FfnOp, QuantizeOp,
+            QuantizedLinearOp, CacheAttentionOp>(
+          [&](auto op) { return keepsRows(op, dim); })
       .Case([&](SplitHeadsOp op) -> Source {
         if (dim == 1 || dim == 3)
           return std::nullopt;
         return DimSource{op.getInput(), dim / 2};
       })
+      .Case([&](PoolOp op) { return DimSource{op.getInput(), 2 * dim}; })
       .Case([&](MergeHeadsOp op) -> Source {
         if (dim == 2)
           return std::nullopt;

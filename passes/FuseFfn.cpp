@@ -66,8 +66,6 @@ static FailureOr<Network> match(LinearOp down, ActivationOp activation) {
       return decline("expects gate and up to be maps of one input, for the "
                      "gate alone");
   }
-  if (down.getBias() || inner.getBias() || network.up.getBias())
-    return decline("a map has a bias");
   return network;
 }
 
@@ -98,7 +96,8 @@ struct FuseFfnPass : tfm::impl::FuseFfnPassBase<FuseFfnPass> {
     rewriter.setInsertionPoint(down);
     rewriter.replaceOpWithNewOp<FfnOp>(
         down, down.getType(), activation.getKind(), up.getInput(),
-        up.getWeight(), down.getWeight(), gate ? gate.getWeight() : Value());
+        up.getWeight(), down.getWeight(), gate ? gate.getWeight() : Value(),
+        up.getBias(), down.getBias(), gate ? gate.getBias() : Value());
     for (Operation *op : inner)
       rewriter.eraseOp(op);
     ++numFused;

@@ -28,9 +28,19 @@ static constexpr StringLiteral kPrefill = "prefill", kDecode = "decode",
 static bool isPositionWise(Operation *op) {
   if (auto load = dyn_cast<LoadOp>(op)) // a table of rows has positions
     return cast<RankedTensorType>(load.getType()).getRank() <= 2;
-  return isa<EmbedOp, RopeOp, SplitHeadsOp, MergeHeadsOp, RepeatHeadsOp,
-             ScaleOp, RmsNormOp, LinearOp, ActivationOp, AddOp, MulOp, FfnOp,
+  return isa<EmbedOp, EmbedPositionsOp, RopeOp, SplitHeadsOp, MergeHeadsOp,
+             RepeatHeadsOp, ScaleOp, RmsNormOp, LayerNormOp, L2NormalizeOp,
+             LinearOp, ActivationOp, AddOp, MulOp, AddVectorOp, FfnOp,
              func::ReturnOp>(op);
+}
+
+/// Where an operation on positions says at which ones the samples start.
+static std::optional<MutableOperandRange> getOffsets(Operation *op) {
+  if (auto rope = dyn_cast<RopeOp>(op))
+    return rope.getOffsetsMutable();
+  if (auto embed = dyn_cast<EmbedPositionsOp>(op))
+    return embed.getOffsetsMutable();
+  return std::nullopt;
 }
 
 static bool isTensor(Type type, int64_t rank, Type element) {
@@ -73,7 +83,8 @@ static FailureOr<KvCacheType> getCacheType(func::FuncOp forward,
 
   SmallVector<AttentionOp> attentions;
   for (Operation &op : forward.getBody().front()) {
-    if (auto rope = dyn_cast<RopeOp>(op); rope && rope.getOffsets())
+    std::optional<MutableOperandRange> offsets = getOffsets(&op);
+    if (offsets && !offsets->empty())
       return decline(&op, "expects positions that start at 0");
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       attentions.push_back(attention);
@@ -116,8 +127,8 @@ static void addCache(func::FuncOp function, KvCacheType cacheType) {
 
   int64_t layer = 0;
   for (Operation &op : llvm::make_early_inc_range(body)) {
-    if (auto rope = dyn_cast<RopeOp>(op))
-      rope.getOffsetsMutable().assign(lengths);
+    if (std::optional<MutableOperandRange> offsets = getOffsets(&op))
+      offsets->assign(lengths);
     auto attention = dyn_cast<AttentionOp>(op);
     if (!attention)
       continue;
@@ -151,7 +162,8 @@ static void keepLastRow(func::FuncOp function) {
   SmallVector<Operation *> tail;
   Value rows = terminator.getOperand(0);
   while (Operation *op = rows.getDefiningOp()) {
-    if (!isa<LinearOp, RmsNormOp, ActivationOp, ScaleOp>(op) ||
+    if (!isa<LinearOp, RmsNormOp, LayerNormOp, ActivationOp, AddVectorOp,
+             ScaleOp>(op) ||
         !rows.hasOneUse())
       break;
     tail.push_back(op);

@@ -42,19 +42,22 @@ static bool isRelayout(Operation *op) {
 }
 
 static bool isElementwise(Operation *op) {
-  return isa<AddOp, MulOp, ActivationOp, ScaleOp, AddBiasOp, ApplyMaskOp>(op);
+  return isa<AddOp, MulOp, AddVectorOp, ActivationOp, ScaleOp, AddBiasOp,
+             ApplyMaskOp>(op);
 }
 
 static bool isAnchor(Operation *op) {
-  return isa<EmbedOp, RmsNormOp, LinearOp, QuantizeOp, QuantizedLinearOp,
-             ScoresOp, SoftmaxOp, MixOp, AttentionOp, CacheAttentionOp,
-             CacheAppendOp, MergeHeadsOp, TransposeOp>(op);
+  return isa<EmbedOp, EmbedPositionsOp, RmsNormOp, LayerNormOp, L2NormalizeOp,
+             PoolOp, LinearOp, QuantizeOp, QuantizedLinearOp, ScoresOp,
+             SoftmaxOp, MixOp, AttentionOp, CacheAttentionOp, CacheAppendOp,
+             MergeHeadsOp, TransposeOp>(op);
 }
 
 /// Works on rows of E elements, whatever the dimensions before them mean.
 static bool isRowWise(Operation *op) {
-  return isa<EmbedOp, RmsNormOp, LinearOp, QuantizeOp, QuantizedLinearOp, AddOp,
-             MulOp, ActivationOp, ScaleOp>(op);
+  return isa<EmbedOp, RmsNormOp, LayerNormOp, L2NormalizeOp, LinearOp,
+             QuantizeOp, QuantizedLinearOp, AddOp, MulOp, AddVectorOp,
+             ActivationOp, ScaleOp>(op);
 }
 
 /// True if `op` can be computed along with the tiles of the operation that
@@ -63,7 +66,7 @@ static bool canFollow(Operation *op, Operation *producer) {
   if (isElementwise(op))
     return !isa<QuantizeOp, CacheAppendOp>(producer);
   if (isa<QuantizeOp>(op))
-    return isa<RmsNormOp>(producer);
+    return isa<RmsNormOp, LayerNormOp>(producer);
   return isa<MergeHeadsOp>(op) &&
          isa<MixOp, AttentionOp, CacheAttentionOp>(producer);
 }

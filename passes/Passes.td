@@ -64,8 +64,7 @@ def FuseFfnPass : Pass<"tfm-fuse-ffn", "::mlir::func::FuncOp"> {
   let description = [{
     Rewrites `linear(activation(linear(x)))` and
     `linear(mul(activation(linear(x)), linear(x)))` to `ffn`. Declines, with a
-    remark at the last map that says why, when a map has a bias, an inner value
-    has other uses, or the activation or the gate reads something else than a
+    remark at the last map that says why, when an inner value has other uses, or the activation or the gate reads something else than a
     linear map of x.
 
     See test/passes/fuse-ffn.mlir and fuse-ffn-negative.mlir.
@@ -120,8 +119,7 @@ def QuantizeActivationsPass
   let description = [{
     Rewrites `linear` with a block-quantized weight to `quantize` and
     `quantized_linear`; maps with the same input share one `quantize`. An `ffn`
-    with such weights is expanded first. A map with a bias is left as it is,
-    with a remark.
+    with such weights is expanded first. A bias is added afterwards.
 
     See test/passes/quantize-activations.mlir.
   }];
@@ -172,7 +170,8 @@ def PlanMemoryPass : Pass<"tfm-plan-memory", "::mlir::ModuleOp"> {
   let summary = "gives every temporary its place in one arena";
   let description = [{
     Before: functions of `launch` on tensors. After: buffers. Results other than
-    caches become trailing arguments, and every temporary is a view of the last
+    caches become trailing arguments, marked `tfm.result`, and every temporary is
+    a view of the last
     argument, the arena. A temporary's size is c · B · S, c · B or c bytes,
     where B and S are the first dimensions of the first argument; any other size
     is an error. Temporaries of one kind share a part of the arena, and two of

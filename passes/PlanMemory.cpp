@@ -61,6 +61,7 @@ public:
 private:
   LogicalResult collect();
   void bindArguments();
+  void addArgumentAttrs(Attribute name, bool isResult);
   LogicalResult bindResults();
   void place();
   void createArena();
@@ -82,8 +83,8 @@ private:
   DenseMap<Value, size_t> temporaryOf;
   std::array<int64_t, kSizeKinds> peak = {};
   IRMapping buffers;
-  /// What `tfm.name` says of the arguments that are added.
-  SmallVector<Attribute> addedNames;
+  /// Of the arguments that are added.
+  SmallVector<Attribute> addedAttrs;
   Value arena;
   /// B · S and B.
   Value rows, samples;
@@ -192,6 +193,17 @@ void Planner::bindArguments() {
   }
 }
 
+/// Of the next argument that is added: its name, if any, and whether it stands
+/// for a result.
+void Planner::addArgumentAttrs(Attribute name, bool isResult) {
+  NamedAttrList attrs;
+  if (name)
+    attrs.set("tfm.name", name);
+  if (isResult)
+    attrs.set("tfm.result", builder.getUnitAttr());
+  addedAttrs.push_back(attrs.getDictionary(function.getContext()));
+}
+
 /// Makes arguments of the results and lets the launches write there.
 LogicalResult Planner::bindResults() {
   builder.setInsertionPointToStart(&block);
@@ -201,7 +213,7 @@ LogicalResult Planner::bindResults() {
       continue;
     Value buffer =
         block.addArgument(bufferType(value.getType()), value.getLoc());
-    addedNames.push_back(function.getResultAttr(index, "tfm.name"));
+    addArgumentAttrs(function.getResultAttr(index, "tfm.name"), true);
     Value made = value;
     while (auto expand = made.getDefiningOp<tensor::ExpandShapeOp>()) {
       buffer = memref::CollapseShapeOp::create(
@@ -252,7 +264,7 @@ void Planner::createArena() {
   builder.setInsertionPointToStart(&block);
   arena = block.addArgument(
       MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), loc);
-  addedNames.push_back(builder.getStringAttr("arena"));
+  addArgumentAttrs(builder.getStringAttr("arena"), false);
 
   Value first = buffers.lookup(block.getArgument(0));
   samples = memref::DimOp::create(builder, loc, first, 0);
@@ -401,10 +413,7 @@ void Planner::finish() {
   if (ArrayAttr present = function.getArgAttrsAttr())
     attributes.append(present.begin(), present.end());
   attributes.resize(known, builder.getDictionaryAttr({}));
-  for (Attribute name : addedNames)
-    attributes.push_back(builder.getDictionaryAttr(
-        name ? ArrayRef(builder.getNamedAttr("tfm.name", name))
-             : ArrayRef<NamedAttribute>()));
+  llvm::append_range(attributes, addedAttrs);
   function.setArgAttrsAttr(builder.getArrayAttr(attributes));
   function->setAttr("tfm.arena", ArenaAttr::get(function.getContext(), peak[0],
                                                 peak[1], peak[2]));

@@ -45,20 +45,17 @@ struct QuantizeActivationsPass
         maps.push_back(op);
     });
     for (LinearOp op : maps) {
-      if (op.getBias()) {
-        op.emitRemark("stays in f32: integer products with a bias are not "
-                      "supported");
-        continue;
-      }
       OpBuilder builder(op);
       QuantizeOp &input = quantized[op.getInput()];
       if (!input)
         input = QuantizeOp::create(builder, op.getLoc(), op.getInput());
-      op.replaceAllUsesWith(
-          QuantizedLinearOp::create(builder, op.getLoc(), op.getType(),
-                                    input.getQuants(), input.getScales(),
-                                    input.getSums(), op.getWeight())
-              .getResult());
+      Value result = QuantizedLinearOp::create(
+          builder, op.getLoc(), op.getType(), input.getQuants(),
+          input.getScales(), input.getSums(), op.getWeight());
+      if (op.getBias())
+        result =
+            AddVectorOp::create(builder, op.getLoc(), result, op.getBias());
+      op.replaceAllUsesWith(result);
       op.erase();
       ++numQuantized;
     }

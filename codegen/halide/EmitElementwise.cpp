@@ -43,6 +43,15 @@ void KernelEmitter::emit(MulOp op) {
   emitBinary(op, [](Expr a, Expr b) { return a * b; });
 }
 
+void KernelEmitter::emit(AddVectorOp op) {
+  const Tensor &input = get(op.getInput());
+  Func result(uniqueName("add_vector"));
+  std::vector<Var> vars = makeVars(input.extents.size());
+  Expr element = toFloat(func(op.getVector())(vars.front()));
+  result(vars) = Halide::strict_float(input.func(vars) + element);
+  set(op.getResult(), result, input.extents);
+}
+
 void KernelEmitter::emit(ScaleOp op) {
   const Tensor &input = get(op.getInput());
   Func result(uniqueName("scale"));

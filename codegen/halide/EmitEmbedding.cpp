@@ -27,6 +27,22 @@ void KernelEmitter::emit(EmbedOp op) {
   set(op.getResult(), result, extents);
 }
 
+void KernelEmitter::emit(EmbedPositionsOp op) {
+  const Tensor &tokens = get(op.getTokens());
+  Matrix table = getMatrix(op.getTable());
+  Func result(uniqueName("embed_positions"));
+  Var e("e"), s("s"), b("b");
+  Expr position = s + int(op.getStart());
+  if (op.getOffsets())
+    position += func(op.getOffsets())(b);
+  int positions = table.type.getDimSize(0);
+  position = Halide::unsafe_promise_clamped(position, 0, positions - 1);
+  result(e, s, b) = table.at(position, e, Matrix::Order::RowByRow);
+  set(op.getResult(), result,
+      {Expr(int(table.type.getDimSize(1))), tokens.extents[0],
+       tokens.extents[1]});
+}
+
 /// Cosine and sine of `angle`, at most 2^13 in magnitude, within 1e-7: the
 /// argument less a multiple of pi/2, which is subtracted in three parts whose
 /// products are exact, and the polynomials of Cephes (sinf.c).

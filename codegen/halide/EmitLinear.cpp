@@ -21,13 +21,6 @@ constexpr int kBlock = BlockType::kBlockSize;
 constexpr int kGroup = 8, kPanel = 16;
 } // namespace
 
-/// An element of a plain matrix; bf16 comes as its bits.
-static Expr toFloat(Expr element) {
-  if (element.type() == Halide::UInt(16))
-    return Halide::reinterpret<float>(Halide::cast<uint32_t>(element) << 16);
-  return Halide::cast<float>(element);
-}
-
 Expr Matrix::at(Expr n, Expr k, Order order) const {
   if (!isPacked)
     return toFloat(parts[0](k, Halide::min(n, int(type.getDimSize(0)) - 1)));
@@ -108,7 +101,7 @@ void KernelEmitter::emit(LinearOp op) {
   sum(l, p, r) += input.func(inner, r) * panel(l, inner, p);
   Expr value = sum(n % kPanel, n / kPanel, r);
   if (op.getBias())
-    value = Halide::strict_float(value + func(op.getBias())(n));
+    value = Halide::strict_float(value + toFloat(func(op.getBias())(n)));
   result(n, r) = value;
 
   floatProducts.push_back(

@@ -24,36 +24,107 @@ static std::vector<Expr> prepend(First first, const std::vector<Var> &rest) {
   return all;
 }
 
+Func KernelEmitter::sumRows(const Tensor &input, int size, StringRef name,
+                            function_ref<Expr(std::vector<Expr>)> term) {
+  int lanes = vectorWidth(size);
+  std::vector<Var> row = outerVars(input);
+  Var lane("lane");
+  Func partial(uniqueName("partial")), sum(uniqueName(name));
+  RDom step(0, size / lanes, "step"), each(0, lanes, "each");
+  std::vector<Var> laneRow = row;
+  laneRow.insert(laneRow.begin(), lane);
+  partial(laneRow) = 0.0f;
+  partial(laneRow) += term(prepend(lanes * step + lane, row));
+  sum(row) = 0.0f;
+  sum(row) += partial(prepend(each, row));
+  intermediates.insert(intermediates.end(), {{partial, {}}, {sum, {}}});
+  return sum;
+}
+
 void KernelEmitter::emit(RmsNormOp op) {
   const Tensor &input = get(op.getInput());
   int size = op.getInput().getType().getShape().back();
-  int lanes = vectorWidth(size);
   std::vector<Var> row = outerVars(input);
-  Var lane("lane"), e("e");
-  auto at = [&](auto first) { return prepend(first, row); };
-
-  // Sums of every 8th element, then their sum.
-  Func squares(uniqueName("squares")), inverse(uniqueName("inverse"));
-  RDom step(0, size / lanes, "step"), each(0, lanes, "each");
-  Expr x = input.func(at(lanes * step + lane));
-  std::vector<Var> laneRow = row;
-  laneRow.insert(laneRow.begin(), lane);
-  squares(laneRow) = 0.0f;
-  squares(laneRow) += x * x;
-  Func total(uniqueName("total"));
-  total(row) = 0.0f;
-  total(row) += squares(at(each));
-  inverse(row) = 1.0f / Halide::sqrt(total(row) / float(size) +
+  Var e("e");
+  Func squares = sumRows(input, size, "squares", [&](std::vector<Expr> at) {
+    Expr x = input.func(at);
+    return x * x;
+  });
+  Func inverse(uniqueName("inverse")), result(uniqueName("rms_norm"));
+  inverse(row) = 1.0f / Halide::sqrt(squares(row) / float(size) +
                                      op.getEpsilon().convertToFloat());
-
-  Func result(uniqueName("rms_norm"));
+  intermediates.push_back({inverse, {}});
   std::vector<Var> vars = row;
   vars.insert(vars.begin(), e);
-  result(vars) = input.func(vars) * inverse(row) *
-                 Halide::cast<float>(func(op.getGain())(e));
-  intermediates.insert(intermediates.end(),
-                       {{squares, {}}, {total, {}}, {inverse, {}}});
+  result(vars) =
+      input.func(vars) * inverse(row) * toFloat(func(op.getGain())(e));
   set(op.getResult(), result, input.extents);
+}
+
+void KernelEmitter::emit(LayerNormOp op) {
+  const Tensor &input = get(op.getInput());
+  int size = op.getInput().getType().getShape().back();
+  std::vector<Var> row = outerVars(input);
+  Var e("e");
+  // Kept: the row may be the sum of several, and is read three times.
+  Func values(uniqueName("values"));
+  std::vector<Var> vars = row;
+  vars.insert(vars.begin(), e);
+  values(vars) = input.func(vars);
+  intermediates.push_back({values, {}, size});
+  Func sum = sumRows(input, size, "sum",
+                     [&](std::vector<Expr> at) { return values(at); });
+  Func mean(uniqueName("mean"));
+  mean(row) = sum(row) / float(size);
+  intermediates.push_back({mean, {}});
+  Func squares = sumRows(input, size, "squares", [&](std::vector<Expr> at) {
+    Expr x = values(at) - mean(row);
+    return x * x;
+  });
+  Func inverse(uniqueName("inverse")), result(uniqueName("layer_norm"));
+  inverse(row) = 1.0f / Halide::sqrt(squares(row) / float(size) +
+                                     op.getEpsilon().convertToFloat());
+  intermediates.push_back({inverse, {}});
+  Expr normal = (values(vars) - mean(row)) * inverse(row) *
+                toFloat(func(op.getGain())(e));
+  result(vars) =
+      op.getBias() ? normal + toFloat(func(op.getBias())(e)) : normal;
+  set(op.getResult(), result, input.extents);
+}
+
+void KernelEmitter::emit(L2NormalizeOp op) {
+  const Tensor &input = get(op.getInput());
+  int size = op.getInput().getType().getShape().back();
+  std::vector<Var> row = outerVars(input), vars = row;
+  vars.insert(vars.begin(), Var("e"));
+  Func squares = sumRows(input, size, "squares", [&](std::vector<Expr> at) {
+    Expr x = input.func(at);
+    return x * x;
+  });
+  Func inverse(uniqueName("inverse")), result(uniqueName("l2_normalize"));
+  inverse(row) = 1.0f / Halide::max(Halide::sqrt(squares(row)),
+                                    op.getEpsilon().convertToFloat());
+  intermediates.push_back({inverse, {}});
+  result(vars) = input.func(vars) * inverse(row);
+  set(op.getResult(), result, input.extents);
+}
+
+/// A text's rows are added in order, whatever its neighbours are.
+void KernelEmitter::emit(PoolOp op) {
+  const Tensor &input = get(op.getInput());
+  Var e("e"), b("b");
+  Func result(uniqueName("pool"));
+  if (op.getKind() == PoolKind::First) {
+    result(e, b) = input.func(e, 0, b);
+  } else {
+    Func sum(uniqueName("sum"));
+    RDom s(0, input.extents[1], "s");
+    sum(e, b) = 0.0f;
+    sum(e, b) += input.func(e, s, b);
+    intermediates.push_back({sum, {}});
+    result(e, b) = sum(e, b) / Halide::cast<float>(input.extents[1]);
+  }
+  set(op.getResult(), result, {input.extents[0], input.extents[2]});
 }
 
 void KernelEmitter::emit(QuantizeOp op) {

@@ -21,6 +21,12 @@ int tfm::vectorWidth(int64_t size, int widest) {
   return width;
 }
 
+Expr tfm::toFloat(Expr element) {
+  if (element.type() == Halide::UInt(16))
+    return Halide::reinterpret<float>(Halide::cast<uint32_t>(element) << 16);
+  return Halide::cast<float>(element);
+}
+
 int tfm::unrolledSteps(int64_t steps, int wanted) {
   while (wanted > 1 && (steps % wanted != 0 || steps == wanted))
     wanted /= 2;
@@ -147,11 +153,12 @@ LogicalResult KernelEmitter::emitOutputs() {
 
 LogicalResult KernelEmitter::emitOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<AddOp, MulOp, ScaleOp, ActivationOp, CausalMaskOp, AddBiasOp,
-            ApplyMaskOp, EmbedOp, RopeOp, SplitHeadsOp, MergeHeadsOp,
-            RepeatHeadsOp, TransposeOp, RmsNormOp, QuantizeOp, UnpackOp,
-            LinearOp, QuantizedLinearOp, ScoresOp, SoftmaxOp, MixOp,
-            AttentionOp, CacheAttentionOp, CacheAppendOp>([&](auto op) {
+      .Case<AddOp, MulOp, AddVectorOp, ScaleOp, ActivationOp, CausalMaskOp,
+            AddBiasOp, ApplyMaskOp, EmbedOp, EmbedPositionsOp, RopeOp,
+            SplitHeadsOp, MergeHeadsOp, RepeatHeadsOp, TransposeOp, RmsNormOp,
+            LayerNormOp, L2NormalizeOp, PoolOp, QuantizeOp, UnpackOp, LinearOp,
+            QuantizedLinearOp, ScoresOp, SoftmaxOp, MixOp, AttentionOp,
+            CacheAttentionOp, CacheAppendOp>([&](auto op) {
         emit(op);
         return success();
       })
@@ -226,8 +233,8 @@ bool KernelEmitter::schedule() {
   if (isOneOutput && integerProducts.size() + floatProducts.size() > 0 &&
       (integerProducts.empty() || floatProducts.empty()) &&
       outputs.front().dimensions() == 2 &&
-      allOf(llvm::IsaPred<LinearOp, QuantizedLinearOp, AddOp, MulOp, ScaleOp,
-                          ActivationOp>)) {
+      allOf(llvm::IsaPred<LinearOp, QuantizedLinearOp, AddOp, MulOp,
+                          AddVectorOp, ScaleOp, ActivationOp>)) {
     scheduleProducts();
     return true;
   }
@@ -243,6 +250,7 @@ bool KernelEmitter::schedule() {
     return true;
   }
   scheduleGeneric();
-  return allOf(llvm::IsaPred<EmbedOp, RmsNormOp, QuantizeOp, AddOp, MulOp,
-                             ScaleOp, ActivationOp>);
+  return allOf(llvm::IsaPred<EmbedOp, EmbedPositionsOp, RmsNormOp, LayerNormOp,
+                             L2NormalizeOp, PoolOp, QuantizeOp, AddOp, MulOp,
+                             AddVectorOp, ScaleOp, ActivationOp>);
 }

@@ -114,6 +114,7 @@ private:
   // EmitElementwise.cpp
   void emit(AddOp op);
   void emit(MulOp op);
+  void emit(AddVectorOp op);
   void emit(ScaleOp op);
   void emit(ActivationOp op);
   void emit(CausalMaskOp op);
@@ -121,6 +122,7 @@ private:
   void emit(ApplyMaskOp op);
   // EmitEmbedding.cpp
   void emit(EmbedOp op);
+  void emit(EmbedPositionsOp op);
   void emit(RopeOp op);
   void emit(SplitHeadsOp op);
   void emit(MergeHeadsOp op);
@@ -128,6 +130,9 @@ private:
   void emit(TransposeOp op);
   // EmitNorm.cpp
   void emit(RmsNormOp op);
+  void emit(LayerNormOp op);
+  void emit(L2NormalizeOp op);
+  void emit(PoolOp op);
   void emit(QuantizeOp op);
   // EmitLinear.cpp
   void emit(UnpackOp op);
@@ -140,6 +145,12 @@ private:
   void emit(AttentionOp op);
   void emit(CacheAttentionOp op);
   void emit(CacheAppendOp op);
+
+  /// Of each row of `input`, the sum of what `term` makes of its elements: the
+  /// sums of every 8th element, then their sum. Noted as an intermediate.
+  Halide::Func
+  sumRows(const Tensor &input, int size, StringRef name,
+          function_ref<Halide::Expr(std::vector<Halide::Expr>)> term);
 
   struct AttentionOperands;
   void emitAttention(Value result, const AttentionOperands &operands);
@@ -221,6 +232,9 @@ private:
 
 /// The widest vector that divides `size`, at most `widest`, a power of 2.
 int vectorWidth(int64_t size, int widest = 8);
+
+/// An element of a weight that is not quantized as f32; bf16 comes as its bits.
+Halide::Expr toFloat(Halide::Expr element);
 
 /// How many of `steps` steps of a sum to unroll, at most `wanted`. A sum keeps
 /// a loop: the compiler adds the steps of a loop in order, but may reassociate

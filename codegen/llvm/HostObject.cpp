@@ -45,8 +45,7 @@ tfm::describeEntryPoint(func::FuncOp planned) {
   entry.arenaPerSample = arena.getPerSample();
   entry.arenaFixed = arena.getFixed();
 
-  // Outputs stand behind the cache, the arena behind the outputs.
-  bool isOutput = false;
+  // The arena is last.
   for (BlockArgument argument : planned.getArguments().drop_back()) {
     auto name = planned.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                      "tfm.name");
@@ -56,10 +55,11 @@ tfm::describeEntryPoint(func::FuncOp planned) {
     if (auto cache = dyn_cast<KvCacheType>(argument.getType())) {
       described.role = TFM_ROLE_CACHE;
       element = cache.getElementType();
-      isOutput = true;
     } else {
       auto type = cast<MemRefType>(argument.getType());
-      described.role = isOutput ? TFM_ROLE_OUTPUT : TFM_ROLE_INPUT;
+      described.role = planned.getArgAttr(argument.getArgNumber(), "tfm.result")
+                           ? TFM_ROLE_OUTPUT
+                           : TFM_ROLE_INPUT;
       element = type.getElementType();
       for (auto [dim, size] : llvm::enumerate(type.getShape()))
         described.dims.push_back(!ShapedType::isDynamic(size) ? size

@@ -111,12 +111,19 @@ private:
 
   // Layers.cpp
   LogicalResult run(EmbedOp op);
+  LogicalResult run(EmbedPositionsOp op);
   LogicalResult run(RopeOp op);
+  FailureOr<std::vector<float>> vectorOf(Operation *op, Value vector,
+                                         int64_t size);
   LogicalResult run(RmsNormOp op);
+  LogicalResult run(LayerNormOp op);
+  LogicalResult run(L2NormalizeOp op);
+  LogicalResult run(PoolOp op);
   LogicalResult run(LinearOp op);
   LogicalResult run(ActivationOp op);
   LogicalResult run(AddOp op);
   LogicalResult run(MulOp op);
+  LogicalResult run(AddVectorOp op);
   LogicalResult run(FfnOp op);
 
   // Quantization.cpp

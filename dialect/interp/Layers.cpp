@@ -30,6 +30,31 @@ LogicalResult Frame::run(EmbedOp op) {
   return success();
 }
 
+LogicalResult Frame::run(EmbedPositionsOp op) {
+  const Array tokens = array(op.getTokens()), table = array(op.getTable());
+  int64_t positions = table.shape[0], size = table.lastDim();
+  int64_t batch = tokens.shape[0], length = tokens.shape[1];
+  MutableArrayRef<int32_t> offsets;
+  if (op.getOffsets()) {
+    offsets = array(op.getOffsets()).as<int32_t>();
+    if (failed(verifyEqualDims(op, "tokens and offsets", "batch B", batch,
+                               offsets.size())))
+      return failure();
+  }
+  FailureOr<Array> result = create(op.getResult(), {batch, length, size});
+  if (failed(result))
+    return failure();
+  for (int64_t row = 0; row != batch * length; ++row) {
+    int64_t offset = offsets.empty() ? 0 : offsets[row / length];
+    int64_t position = op.getStart() + offset + row % length;
+    if (position < 0 || position >= positions)
+      return op.emitOpError() << "expects positions in 0.." << positions - 1
+                              << ", but got " << position;
+    table.decodeRow(position, result->floats().slice(row * size, size));
+  }
+  return success();
+}
+
 LogicalResult Frame::run(RopeOp op) {
   const Array input = array(op.getInput());
   int64_t headSize = input.lastDim(), dims = op.getDims();
@@ -72,24 +97,96 @@ LogicalResult Frame::run(RopeOp op) {
 // Norm
 //===----------------------------------------------------------------------===//
 
-LogicalResult Frame::run(RmsNormOp op) {
-  const Array input = array(op.getInput()), gain = array(op.getGain());
-  int64_t size = input.lastDim();
-  if (failed(verifyEqualDims(op, "input and gain", "model size E", size,
-                             gain.lastDim())))
+/// A vector as f32, which is to have as many elements as a row.
+FailureOr<std::vector<float>> Frame::vectorOf(Operation *op, Value vector,
+                                              int64_t size) {
+  const Array stored = array(vector);
+  if (failed(verifyEqualDims(op, "a row and a vector", "size", size,
+                             stored.lastDim())))
     return failure();
+  std::vector<float> elements(size);
+  stored.decodeRow(0, elements);
+  return elements;
+}
+
+LogicalResult Frame::run(LayerNormOp op) {
+  const Array input = array(op.getInput());
+  int64_t size = input.lastDim();
+  FailureOr<std::vector<float>> gain = vectorOf(op, op.getGain(), size);
+  FailureOr<std::vector<float>> bias = std::vector<float>(size);
+  if (op.getBias())
+    bias = vectorOf(op, op.getBias(), size);
+  FailureOr<Array> result = create(op.getResult(), input.shape);
+  if (failed(gain) || failed(bias) || failed(result))
+    return failure();
+  double epsilon = op.getEpsilon().convertToFloat();
+  for (int64_t row = 0, rows = input.rows(); row != rows; ++row) {
+    auto x = input.floats().slice(row * size, size);
+    auto y = result->floats().slice(row * size, size);
+    double sum = 0, squares = 0;
+    for (double element : x)
+      sum += element;
+    double mean = sum / size;
+    for (double element : x)
+      squares += (element - mean) * (element - mean);
+    double scale = 1 / std::sqrt(squares / size + epsilon);
+    for (int64_t e = 0; e != size; ++e)
+      y[e] = (x[e] - mean) * scale * (*gain)[e] + (*bias)[e];
+  }
+  return success();
+}
+
+LogicalResult Frame::run(L2NormalizeOp op) {
+  const Array input = array(op.getInput());
+  int64_t size = input.lastDim();
   FailureOr<Array> result = create(op.getResult(), input.shape);
   if (failed(result))
     return failure();
-  std::vector<float> gains(size);
-  gain.decodeRow(0, gains);
+  double epsilon = op.getEpsilon().convertToFloat();
+  for (int64_t row = 0, rows = input.rows(); row != rows; ++row) {
+    auto x = input.floats().slice(row * size, size);
+    auto y = result->floats().slice(row * size, size);
+    double scale = 1 / std::max(std::sqrt(dot(x, x)), epsilon);
+    for (int64_t e = 0; e != size; ++e)
+      y[e] = x[e] * scale;
+  }
+  return success();
+}
+
+LogicalResult Frame::run(PoolOp op) {
+  const Array input = array(op.getInput());
+  int64_t batch = input.shape[0], length = input.shape[1],
+          size = input.shape[2];
+  if (length == 0)
+    return op.emitOpError("expects at least one row to pool, but got none");
+  FailureOr<Array> result = create(op.getResult(), {batch, size});
+  if (failed(result))
+    return failure();
+  int64_t count = op.getKind() == PoolKind::First ? 1 : length;
+  for (int64_t b = 0; b != batch; ++b)
+    for (int64_t e = 0; e != size; ++e) {
+      double sum = 0;
+      for (int64_t s = 0; s != count; ++s)
+        sum += input.floats()[(b * length + s) * size + e];
+      result->floats()[b * size + e] = sum / count;
+    }
+  return success();
+}
+
+LogicalResult Frame::run(RmsNormOp op) {
+  const Array input = array(op.getInput());
+  int64_t size = input.lastDim();
+  FailureOr<std::vector<float>> gain = vectorOf(op, op.getGain(), size);
+  FailureOr<Array> result = create(op.getResult(), input.shape);
+  if (failed(gain) || failed(result))
+    return failure();
   double epsilon = op.getEpsilon().convertToFloat();
   for (int64_t row = 0, rows = input.rows(); row != rows; ++row) {
     auto x = input.floats().slice(row * size, size);
     auto y = result->floats().slice(row * size, size);
     double scale = 1 / std::sqrt(dot(x, x) / size + epsilon);
     for (int64_t e = 0; e != size; ++e)
-      y[e] = x[e] * scale * gains[e];
+      y[e] = x[e] * scale * (*gain)[e];
   }
   return success();
 }
@@ -152,12 +249,10 @@ LogicalResult Frame::run(LinearOp op) {
     return failure();
   std::vector<float> bias;
   if (op.getBias()) {
-    const Array &values = array(op.getBias());
-    if (failed(verifyEqualDims(op, "weight and bias", "outer size N", outputs,
-                               values.size())))
+    FailureOr<std::vector<float>> values = vectorOf(op, op.getBias(), outputs);
+    if (failed(values))
       return failure();
-    bias.resize(outputs);
-    values.decodeRow(0, bias);
+    bias = *values;
   }
   FailureOr<Array> result =
       create(op.getResult(), shapeWithLast(input, outputs));
@@ -203,6 +298,18 @@ LogicalResult Frame::run(MulOp op) {
   return success();
 }
 
+LogicalResult Frame::run(AddVectorOp op) {
+  const Array input = array(op.getInput());
+  int64_t size = input.lastDim();
+  FailureOr<std::vector<float>> vector = vectorOf(op, op.getVector(), size);
+  FailureOr<Array> result = create(op.getResult(), input.shape);
+  if (failed(vector) || failed(result))
+    return failure();
+  for (auto [i, x] : llvm::enumerate(input.floats()))
+    result->floats()[i] = x + (*vector)[i % size];
+  return success();
+}
+
 LogicalResult Frame::run(FfnOp op) {
   const Array input = array(op.getInput()), up = array(op.getUp()),
               down = array(op.getDown());
@@ -223,14 +330,27 @@ LogicalResult Frame::run(FfnOp op) {
   if (failed(inner) || failed(gate) || failed(result))
     return failure();
 
-  computeLinear(input, up, {}, *inner);
+  std::vector<float> upBias, downBias, gateBias;
+  for (auto [bias, value, outputs] :
+       {std::tuple(&upBias, op.getUpBias(), hidden),
+        std::tuple(&gateBias, op.getGateBias(), hidden),
+        std::tuple(&downBias, op.getDownBias(), down.shape[0])}) {
+    if (!value)
+      continue;
+    FailureOr<std::vector<float>> elements = vectorOf(op, value, outputs);
+    if (failed(elements))
+      return failure();
+    *bias = *elements;
+  }
+
+  computeLinear(input, up, upBias, *inner);
   if (op.getGate())
-    computeLinear(input, array(op.getGate()), {}, *gate);
+    computeLinear(input, array(op.getGate()), gateBias, *gate);
   // Rounded where `activation` rounds, so that `expand` gives the same bits.
   for (auto [x, g] : llvm::zip_equal(inner->floats(), gate->floats())) {
     float activated = activate(op.getKind(), op.getGate() ? g : x);
     x = op.getGate() ? activated * x : activated;
   }
-  computeLinear(*inner, down, {}, *result);
+  computeLinear(*inner, down, downBias, *result);
   return success();
 }

@@ -62,6 +62,123 @@ TEST(RowKernels, RmsNormHonoursEpsilon) {
   }
 }
 
+TEST(RowKernels, LayerNorm) {
+  for (auto [size, element] :
+       {std::pair(384, "f32"), {20, "f16"}, {7, "f32"}, {40, "bf16"}}) {
+    SCOPED_TRACE(size);
+    Kernel kernel(formatv(
+        R"(tfm.kernel @k(%x: tensor<?x{0}xf32>, %r: tensor<?x{0}xf32>, %g: tensor<{0}x{1}>, %b: tensor<{0}xf32>) -> tensor<?x{0}xf32> {{
+          %s = tfm.add %x, %r : tensor<?x{0}xf32>
+          %y = tfm.layer_norm %s, %g, %b {{epsilon = 1.0e-12 : f32} : tensor<?x{0}xf32>, tensor<{0}x{1}>, tensor<{0}xf32>
+          tfm.yield %y : tensor<?x{0}xf32>
+        })",
+        size, element));
+    EXPECT_FALSE(kernel.isGeneric());
+    Random random;
+    Array<float> x = random.array({5, size}),
+                 residual = random.array({5, size}),
+                 bias = random.array({size}), y(x.shape), part(x.shape);
+    for (int k = 0; k != size; ++k) // a row far from 0
+      x({3, k}) += 1000;
+    for (int k = 0; k != size; ++k) // a row without variance
+      x({2, k}) = residual({2, k}) = 0.25;
+    // Of every type: 2, whose upper half is bf16.
+    Array<float> gain({size});
+    Array<Half> halfGain({size});
+    Array<uint16_t> bits({size});
+    llvm::fill(gain.data, 2);
+    llvm::fill(halfGain.data, toHalf(2));
+    llvm::fill(bits.data, 0x4000);
+    Descriptor gainOf = llvm::StringRef(element) == "f32" ? Descriptor(gain)
+                        : llvm::StringRef(element) == "f16"
+                            ? Descriptor(halfGain)
+                            : Descriptor(bits);
+    kernel({x, residual, gainOf, bias, y});
+    for (int r = 0; r != 5; ++r) {
+      double mean = 0, variance = 0;
+      auto at = [&](int k) { return double(x({r, k}) + residual({r, k})); };
+      for (int k = 0; k != size; ++k)
+        mean += at(k) / size;
+      for (int k = 0; k != size; ++k)
+        variance += (at(k) - mean) * (at(k) - mean) / size;
+      for (int k = 0; k != size; ++k)
+        ASSERT_NEAR(y({r, k}),
+                    (at(k) - mean) / std::sqrt(variance + 1e-12) * 2 +
+                        bias({k}),
+                    r == 3 ? 2e-3 : 3e-6)
+            << "row " << r;
+    }
+    for (int r = 0; r != 5; ++r)
+      kernel({x, residual, gainOf, bias, Descriptor(part).crop(0, r, 1)});
+    EXPECT_EQ(part.data, y.data);
+  }
+}
+
+TEST(RowKernels, PoolAndNormalize) {
+  constexpr int kSamples = 3, kLength = 5, kSize = 20;
+  Random random;
+  Array<float> x = random.array({kSamples, kLength, kSize}),
+               y({kSamples, kSize}), z({kSamples, kSize});
+  for (const char *kind : {"mean", "first"}) {
+    Kernel pool(formatv(
+        R"(tfm.kernel @k(%x: tensor<?x?x20xf32>) -> tensor<?x20xf32> {{
+          %y = tfm.pool {0} %x : (tensor<?x?x20xf32>) -> tensor<?x20xf32>
+          tfm.yield %y : tensor<?x20xf32>
+        })",
+        kind));
+    EXPECT_FALSE(pool.isGeneric());
+    pool({x, y});
+    for (int b = 0; b != kSamples; ++b)
+      for (int e = 0; e != kSize; ++e) {
+        double sum = 0;
+        for (int s = 0; s != kLength; ++s)
+          sum += x({b, s, e});
+        EXPECT_NEAR(y({b, e}),
+                    llvm::StringRef(kind) == "mean" ? sum / kLength
+                                                    : x({b, 0, e}),
+                    1e-6);
+      }
+  }
+  for (int e = 0; e != kSize; ++e)
+    y({1, e}) = 0;
+  Kernel normalize(
+      R"(tfm.kernel @k(%x: tensor<?x20xf32>) -> tensor<?x20xf32> {
+        %y = tfm.l2_normalize %x {epsilon = 1.0e-12 : f32} : tensor<?x20xf32>
+        tfm.yield %y : tensor<?x20xf32>
+      })");
+  EXPECT_FALSE(normalize.isGeneric());
+  normalize({y, z});
+  for (int b = 0; b != kSamples; ++b) {
+    double squares = 0;
+    for (int e = 0; e != kSize; ++e)
+      squares += double(y({b, e})) * y({b, e});
+    for (int e = 0; e != kSize; ++e)
+      EXPECT_NEAR(z({b, e}), b == 1 ? 0 : y({b, e}) / std::sqrt(squares), 1e-6);
+  }
+}
+
+TEST(RowKernels, EmbedsPositions) {
+  constexpr int kSamples = 2, kLength = 3, kSize = 24, kPositions = 40;
+  Kernel kernel(
+      R"(tfm.kernel @k(%t: tensor<?x?xi32>, %w: tensor<40x24xf32>, %o: tensor<?xi32>, %v: tensor<24xf32>) -> tensor<?x?x24xf32> {
+        %p = tfm.embed_positions %t, %w at %o {start = 2 : i64} : (tensor<?x?xi32>, tensor<40x24xf32>, tensor<?xi32>) -> tensor<?x?x24xf32>
+        %y = tfm.add_vector %p, %v : tensor<?x?x24xf32>, tensor<24xf32>
+        tfm.yield %y : tensor<?x?x24xf32>
+      })");
+  EXPECT_FALSE(kernel.isGeneric());
+  Random random;
+  Array<int32_t> tokens({kSamples, kLength}),
+      offsets(std::vector<int>{kSamples});
+  offsets.data = {35, 0}; // up to the last position
+  Array<float> table = random.array({kPositions, kSize}),
+               vector = random.array({kSize}), y({kSamples, kLength, kSize});
+  kernel({tokens, table, offsets, vector, y});
+  for (int b = 0; b != kSamples; ++b)
+    for (int s = 0; s != kLength; ++s)
+      for (int e = 0; e != kSize; ++e)
+        EXPECT_EQ(y({b, s, e}), table({2 + offsets({b}) + s, e}) + vector({e}));
+}
+
 TEST(RowKernels, Quantize) {
   constexpr int kRows = 6, kSize = 96;
   Kernel kernel(

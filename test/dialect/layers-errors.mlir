@@ -37,6 +37,69 @@ func.func @offsets_of_another_batch(%x: tensor<2x2x3x8xf32>, %o: tensor<3xi32>) 
 
 // -----
 
+// embed-positions-c1
+func.func @start(%x: tensor<?x?xi32>, %t: tensor<8x4xf32>) {
+  // expected-error @+1 {{expects start to be at least 0 and less than the table's T, but got 8 and T = 8}}
+  %0 = tfm.embed_positions %x, %t {start = 8 : i64} : (tensor<?x?xi32>, tensor<8x4xf32>) -> tensor<?x?x4xf32>
+  return
+}
+
+// -----
+
+// embed-positions-c2
+func.func @positions_of_another_batch(%x: tensor<2x?xi32>, %t: tensor<8x4xf32>, %o: tensor<3xi32>) {
+  // expected-error @+1 {{expects tokens and offsets to have equal batch B, but got 2 and 3}}
+  %0 = tfm.embed_positions %x, %t at %o : (tensor<2x?xi32>, tensor<8x4xf32>, tensor<3xi32>) -> tensor<2x?x4xf32>
+  return
+}
+
+// -----
+
+// layer-norm-c1
+func.func @layer_norm_gain(%x: tensor<?x?x8xf32>, %g: tensor<9xf32>) {
+  // expected-error @+1 {{expects input and gain to have equal model size E, but got 8 and 9}}
+  %0 = tfm.layer_norm %x, %g {epsilon = 1.0e-5 : f32} : tensor<?x?x8xf32>, tensor<9xf32>
+  return
+}
+
+// -----
+
+// layer-norm-c1
+func.func @layer_norm_bias(%x: tensor<?x?x8xf32>, %g: tensor<8xf32>, %b: tensor<7xf32>) {
+  // expected-error @+1 {{expects input and bias to have equal model size E, but got 8 and 7}}
+  %0 = tfm.layer_norm %x, %g, %b {epsilon = 1.0e-5 : f32} : tensor<?x?x8xf32>, tensor<8xf32>, tensor<7xf32>
+  return
+}
+
+// -----
+
+// add-vector-c1
+func.func @vector(%x: tensor<?x8xf32>, %v: tensor<9xf32>) {
+  // expected-error @+1 {{expects input and vector to have equal size E, but got 8 and 9}}
+  %0 = tfm.add_vector %x, %v : tensor<?x8xf32>, tensor<9xf32>
+  return
+}
+
+// -----
+
+// ffn-c4
+func.func @ffn_bias(%x: tensor<?x8xf32>, %u: tensor<20x8xf32>, %d: tensor<8x20xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{expects up and its bias to have equal outer size, but got 20 and 8}}
+  %0 = tfm.ffn relu %x up %u bias %b down %d : (tensor<?x8xf32>, tensor<20x8xf32>, tensor<8x20xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+// ffn-c5
+func.func @gate_bias(%x: tensor<?x8xf32>, %u: tensor<20x8xf32>, %d: tensor<8x20xf32>, %b: tensor<20xf32>) {
+  // expected-error @+1 {{expects a gate, but got only its bias}}
+  %0 = tfm.ffn relu %x up %u down %d gate_bias %b : (tensor<?x8xf32>, tensor<20x8xf32>, tensor<8x20xf32>, tensor<20xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
 // rms-norm-c1
 func.func @gain(%x: tensor<?x?x8xf32>, %g: tensor<9xf32>) {
   // expected-error @+1 {{expects input and gain to have equal model size E, but got 8 and 9}}

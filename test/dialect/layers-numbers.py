@@ -21,6 +21,20 @@ def check_embed():
     expect_close("embed", found, [table[t] for row in tokens for t in row], 0)
 
 
+def check_embed_positions(start, offsets):
+    table = numbers.array(9, 3)
+    tokens = [[0] * 4, [0] * 4]
+    types = ["tensor<?x?xi32>", tensor(9, 3)] + ["tensor<2xi32>"] * bool(offsets)
+    found = run_op(
+        f"tfm.embed_positions %0, %1{' at %2' * bool(offsets)} "
+        f"{{start = {start} : i64}} : ({', '.join(types)}) -> "
+        "tensor<?x?x3xf32>", types, "tensor<?x?x3xf32>",
+        [tokens, table] + [offsets] * bool(offsets))
+    expected = [table[start + offset + s] for offset in offsets or [0, 0]
+                for s in range(4)]
+    expect_close(f"embed_positions {start} {offsets}", found, expected, 0)
+
+
 def rope(x, position, style, dims, theta):
     result = list(x)
     for i in range(dims // 2):
@@ -70,6 +84,59 @@ def check_norm(size, epsilon, spread):
                   for row in rows])
 
 
+def layer_norm(x, gain, bias, epsilon):
+    mean = math.fsum(x) / len(x)
+    variance = math.fsum((e - mean) ** 2 for e in x) / len(x)
+    root = math.sqrt(variance + epsilon)
+    return [(e - mean) / root * g + b for e, g, b in zip(x, gain, bias)]
+
+
+def check_layer_norm(size, epsilon, spread, has_bias=True):
+    x = [[[rounded(3 + e * spread) for e in row] for row in rows]
+         for rows in numbers.array(2, 3, size)]
+    gain = numbers.array(size)
+    bias = numbers.array(size) if has_bias else [0.0] * size
+    types = [tensor(2, 3, size)] + [tensor(size)] * (1 + has_bias)
+    found = run_op(
+        f"tfm.layer_norm %0, %1{', %2' * has_bias} "
+        f"{{epsilon = {epsilon:e} : f32}} : {', '.join(types)}", types,
+        types[0], [x, gain] + [bias] * has_bias)
+    expect_close(f"layer_norm {size} {epsilon}", found,
+                 [layer_norm(row, gain, bias, rounded(epsilon)) for rows in x
+                  for row in rows])
+
+
+def check_l2_normalize(epsilon):
+    x = [numbers.array(20), numbers.array(20, scale=1e-4), [0.0] * 20]
+    type = tensor(3, 20)
+    found = run_op(f"tfm.l2_normalize %0 {{epsilon = {epsilon:e} : f32}} : "
+                   f"{type}", [type], type, [x])
+    lengths = [max(math.sqrt(math.fsum(e * e for e in row)), rounded(epsilon))
+               for row in x]
+    expect_close(f"l2_normalize {epsilon}", found,
+                 [[e / length for e in row] for row, length in zip(x, lengths)])
+
+
+def check_pool():
+    x = numbers.array(2, 5, 3)
+    for kind, expected in {
+            "mean": [[math.fsum(row[e] for row in rows) / 5 for e in range(3)]
+                     for rows in x],
+            "first": [rows[0] for rows in x]}.items():
+        found = run_op(f"tfm.pool {kind} %0 : ({tensor(2, 5, 3)}) -> "
+                       f"{tensor(2, 3)}", [tensor(2, 5, 3)], tensor(2, 3), [x])
+        expect_close(f"pool {kind}", found, expected, 1e-7)
+
+
+def check_add_vector():
+    x, vector = numbers.array(2, 3, 5), numbers.array(5)
+    types = [tensor(2, 3, 5), tensor(5)]
+    found = run_op(f"tfm.add_vector %0, %1 : {', '.join(types)}", types,
+                   types[0], [x, vector])
+    expect_close("add_vector", found, [[e + v for e, v in zip(row, vector)]
+                                       for rows in x for row in rows], 1e-7)
+
+
 ACTIVATIONS = {
     "relu": lambda x: max(x, 0.0),
     "gelu": lambda x: x / 2 * math.erfc(-x / math.sqrt(2)),
@@ -105,23 +172,33 @@ def check_linear(rows, inputs, outputs, bias):
     expect_close(f"linear {types}", found, linear(x, w, b), 1e-6)
 
 
-def check_ffn(kind, gated):
+def check_ffn(kind, gated, biased):
     x, up, down = (numbers.array(3, 8), numbers.array(12, 8),
                    numbers.array(5, 12))
     gate = numbers.array(12, 8)
     types = [tensor(3, 8), tensor(12, 8), tensor(5, 12), tensor(12, 8)]
     types, arrays = types[:3 + gated], [x, up, down, gate][:3 + gated]
+    up_bias, down_bias, gate_bias = (
+        numbers.array(size) if biased else None for size in (12, 5, 12))
+    if biased:
+        sizes = [12, 5, 12][:2 + gated]
+        types += [tensor(size) for size in sizes]
+        arrays += [up_bias, down_bias, gate_bias][:2 + gated]
+    biases = [f" bias %{3 + gated}", f" bias %{4 + gated}", " gate_bias %6"]
     found = run_op(
-        f"tfm.ffn {kind} %0 up %1 down %2{' gate %3' * gated} : "
+        f"tfm.ffn {kind} %0 up %1{biases[0] * biased} down %2"
+        f"{biases[1] * biased}{' gate %3' * gated}"
+        f"{biases[2] * (biased and gated)} : "
         f"({', '.join(types)}) -> {tensor(3, 5)}", types, tensor(3, 5), arrays)
     activate = ACTIVATIONS[kind]
-    inner = linear(x, up)
+    inner = linear(x, up, up_bias)
     if gated:
         inner = [[activate(g) * u for g, u in zip(gs, us)]
-                 for gs, us in zip(linear(x, gate), inner)]
+                 for gs, us in zip(linear(x, gate, gate_bias), inner)]
     else:
         inner = [[activate(u) for u in us] for us in inner]
-    expect_close(f"ffn {kind} {gated}", found, linear(inner, down), 3e-6)
+    expect_close(f"ffn {kind} {gated} {biased}", found,
+                 linear(inner, down, down_bias), 3e-6)
 
 
 def check_drift():
@@ -140,6 +217,9 @@ def check_drift():
 
 
 check_embed()
+check_embed_positions(0, None)
+check_embed_positions(2, None)
+check_embed_positions(1, [4, 0])
 for style in ("interleaved", "half"):
     check_rope(style, 64, 64, 10000.0, None)
     check_rope(style, 20, 20, 100000.0, [7, 1023])
@@ -147,10 +227,19 @@ for style in ("interleaved", "half"):
 check_norm(576, 1e-5, 1.0)
 check_norm(33, 1e-5, 1e-6)
 check_norm(33, 1e-12, 1e-6)  # nearly constant: epsilon decides
+check_layer_norm(384, 1e-12, 1.0)
+check_layer_norm(20, 1e-5, 1.0, has_bias=False)
+check_layer_norm(33, 1e-5, 1e-4)  # nearly constant: epsilon decides
+check_layer_norm(33, 1e-12, 1e-4)
+check_l2_normalize(1e-12)
+check_l2_normalize(1e-3)
+check_pool()
+check_add_vector()
 check_activations()
 check_linear(4, 33, 7, bias=False)
 check_linear(1, 576, 3, bias=True)
 for kind in ACTIVATIONS:
-    check_ffn(kind, gated=False)
-    check_ffn(kind, gated=True)
+    for gated in (False, True):
+        check_ffn(kind, gated, biased=False)
+        check_ffn(kind, gated, biased=True)
 check_drift()

@@ -6,16 +6,6 @@
 !up = tensor<20x8xf32>
 !down = tensor<8x20xf32>
 
-// CHECK-LABEL: func.func @bias
-// CHECK: tfm.activation
-func.func @bias(%x: !x, %u: !up, %d: !down, %b: tensor<20xf32>) -> !x {
-  %0 = tfm.linear %x, %u, %b : (!x, !up, tensor<20xf32>) -> !h
-  %1 = tfm.activation silu %0 : !h
-  // expected-remark @+1 {{feed-forward network left unfused: a map has a bias}}
-  %2 = tfm.linear %1, %d : (!h, !down) -> !x
-  return %2 : !x
-}
-
 // CHECK-LABEL: func.func @inner_used
 // CHECK: tfm.activation
 func.func @inner_used(%x: !x, %u: !up, %d: !down) -> (!x, !h) {

@@ -19,6 +19,23 @@ func.func @plain(%x: !x, %u: !up, %d: !down) -> !x {
   return %2 : !x
 }
 
+// CHECK-LABEL: func.func @biases
+// CHECK-SAME: (%[[X:.*]]: {{.*}}, %[[G:.*]]: {{.*}}, %[[U:.*]]: {{.*}}, %[[D:.*]]: tensor<8x20xf32>, %[[A:.*]]: tensor<20xf32>, %[[B:.*]]: tensor<8xf32>, %[[C:.*]]: tensor<20xf32>)
+// CHECK-NEXT: %[[P:.*]] = tfm.ffn gelu %[[X]] up %[[U]] bias %[[A]] down %[[D]] bias %[[B]] :
+// CHECK-NEXT: %[[Q:.*]] = tfm.ffn silu %[[X]] up %[[U]] bias %[[A]] down %[[D]] gate %[[G]] gate_bias %[[C]] :
+// CHECK-NEXT: return %[[P]], %[[Q]]
+func.func @biases(%x: !x, %g: !up, %u: !up, %d: !down, %a: tensor<20xf32>, %b: tensor<8xf32>, %c: tensor<20xf32>) -> (!x, !x) {
+  %0 = tfm.linear %x, %u, %a : (!x, !up, tensor<20xf32>) -> !h
+  %1 = tfm.activation gelu %0 : !h
+  %2 = tfm.linear %1, %d, %b : (!h, !down, tensor<8xf32>) -> !x
+  %3 = tfm.linear %x, %g, %c : (!x, !up, tensor<20xf32>) -> !h
+  %4 = tfm.activation silu %3 : !h
+  %5 = tfm.linear %x, %u, %a : (!x, !up, tensor<20xf32>) -> !h
+  %6 = tfm.mul %4, %5 : !h
+  %7 = tfm.linear %6, %d : (!h, !down) -> !x
+  return %2, %7 : !x, !x
+}
+
 // CHECK-LABEL: func.func @gated
 // CHECK-SAME: (%[[X:.*]]: {{.*}}, %[[G:.*]]: {{.*}}, %[[U:.*]]: {{.*}}, %[[D:.*]]: tensor<8x20xf32>)
 // CHECK-NEXT: tfm.ffn silu %[[X]]{{.*}}%[[U]]{{.*}}%[[D]]{{.*}}%[[G]]

@@ -9,7 +9,7 @@ tfm.kernel @twice(%x: tensor<?x20xf32>) -> tensor<?x20xf32> {
 }
 
 // CHECK-LABEL: func.func @chain
-// CHECK-SAME: (%[[X:.*]]: memref<?x?x20xf32>, %[[Y:.*]]: memref<?x?x20xf32> {tfm.name = "y"}, %[[ARENA:.*]]: memref<?xi8> {tfm.name = "arena"})
+// CHECK-SAME: (%[[X:.*]]: memref<?x?x20xf32>, %[[Y:.*]]: memref<?x?x20xf32> {tfm.name = "y", tfm.result}, %[[ARENA:.*]]: memref<?xi8> {tfm.name = "arena"})
 // CHECK-SAME: tfm.arena = #tfm.arena<per_row = 256, per_sample = 0, fixed = 0>
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0
 // CHECK-DAG: %[[SIZE:.*]] = arith.constant 128
