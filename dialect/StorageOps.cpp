@@ -23,9 +23,9 @@ LogicalResult WeightOp::verify() {
                            << ", but got " << elements.getType();
     return success();
   }
-  if (!isa<FileAttr, PackedAttr>(getSource()))
-    return emitOpError() << "expects a file, elements or a packed weight as "
-                            "source, but got "
+  if (!isa<FileAttr, PackedAttr, StringAttr>(getSource()))
+    return emitOpError() << "expects a file, elements, a name or a packed "
+                            "weight as source, but got "
                          << getSource();
   return success();
 }

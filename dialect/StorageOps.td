@@ -18,6 +18,8 @@ def Tfm_WeightOp : Tfm_Op<"weight", [Symbol]> {
     - `#tfm.file<"path", offset>`: dense little-endian elements of a file, row
       by row; blocks as `!tfm.block` says;
     - `dense<...>`: the elements themselves, for small examples;
+    - `"name"`: the tensor of that name in the safetensors file that
+      `tfmc --weights` gives;
     - `#tfm.packed<@weight, part>`: part of another weight, reordered.
 
     `placement` is the offset in the executable's weight section, given by

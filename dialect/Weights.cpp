@@ -87,6 +87,10 @@ FailureOr<ArrayRef<char>> WeightReader::read(WeightOp weight) {
     return ArrayRef<char>(bytes);
   }
   auto source = dyn_cast<FileAttr>(weight.getSource());
+  if (isa<StringAttr>(weight.getSource()))
+    return weight.emitOpError()
+           << "expects the file that has tensor " << weight.getSource()
+           << ", but got none (see tfmc --weights)";
   if (!source)
     return weight.emitOpError()
            << "expects bytes in a file, but got " << weight.getSource();

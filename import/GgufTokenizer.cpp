@@ -1,10 +1,10 @@
 //===- GgufTokenizer.cpp - The tokenizer of a GGUF file -------------------===//
 
 #include "import/GgufTokenizer.h"
+#include "import/TokenizerRegex.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/EndianStream.h"
 
 using namespace mlir::tfm;
 using llvm::Error;
@@ -22,24 +22,53 @@ static constexpr StringLiteral kBos = "tokenizer.ggml.bos_token_id";
 static constexpr StringLiteral kEos = "tokenizer.ggml.eos_token_id";
 static constexpr StringLiteral kAddBos = "tokenizer.ggml.add_bos_token";
 
+/// `tokenizer.ggml.token_type`.
+enum TokenType : int64_t {
+  Normal = 1,      ///< made by merges
+  Unknown = 2,     ///< never made from text
+  Control = 3,     ///< found in text whole, decodes to nothing
+  UserDefined = 4, ///< found in text whole, decodes to its string
+  Unused = 5,      ///< never made from text
+  Byte = 6,        ///< "<0x0A>", never made from text, decodes to it
+};
+
 namespace {
 struct PreTokenizerName {
   StringLiteral name;
-  tfm_pre_tokenizer kind;
+  /// Patterns of words, applied one after the other.
+  llvm::ArrayRef<StringLiteral> patterns;
+  bool composes;        ///< whether text is brought to normal form C
+  bool keepsWholeWords; ///< whether a word that is a token ignores the merges
   /// Whether prompts start with the start of text where the file doesn't say:
   /// converters leave it to the name.
   bool addsBos;
 };
 } // namespace
 
+// What the patterns of Llama 3 and Qwen2 have in common; `NUMBER` is a word of
+// digits.
+#define NEWLINE_AWARE(NUMBER)                                                  \
+  R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|)" NUMBER           \
+  R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"
+
+// Each with its source.
+static constexpr StringLiteral kGpt2[] = {kGpt2Pattern};
+// "SmolLM2", 2025; tokenizer.json of its release: each digit alone.
+static constexpr StringLiteral kSmolLm[] = {R"(\p{N})", kGpt2Pattern};
+// "The Llama 3 Herd of Models", 2024; tokenizer.json of its release.
+static constexpr StringLiteral kLlama3[] = {NEWLINE_AWARE(R"(\p{N}{1,3})")};
+// "Qwen2 Technical Report", 2024; tokenizer.json of its release.
+static constexpr StringLiteral kQwen2[] = {NEWLINE_AWARE(R"(\p{N})")};
+#undef NEWLINE_AWARE
+
 /// Names that llama.cpp gave to the same pre-tokenizer stand together.
 static constexpr PreTokenizerName kPreTokenizers[] = {
-    {"smollm", TFM_PRE_TOKENIZER_SMOLLM, false},
-    {"gpt-2", TFM_PRE_TOKENIZER_GPT2, false},
-    {"llama-bpe", TFM_PRE_TOKENIZER_LLAMA_BPE, true},
-    {"llama3", TFM_PRE_TOKENIZER_LLAMA_BPE, true},
-    {"llama-v3", TFM_PRE_TOKENIZER_LLAMA_BPE, true},
-    {"qwen2", TFM_PRE_TOKENIZER_QWEN2, false},
+    {"smollm", kSmolLm, false, false, false},
+    {"gpt-2", kGpt2, false, false, false},
+    {"llama-bpe", kLlama3, false, true, true},
+    {"llama3", kLlama3, false, true, true},
+    {"llama-v3", kLlama3, false, true, true},
+    {"qwen2", kQwen2, true, false, false},
 };
 
 /// Keys that change a text's tokens, and the one value that leaves them alone.
@@ -71,43 +100,73 @@ static Error readPreTokenizer(GgufFile &file, GgufTokenizer &tokenizer) {
     return file.keyError(kPre, "expects one of " + names + ", but got " +
                                    *file.describeValue(kPre));
   }
-  tokenizer.preTokenizer = found->kind;
+  TokenizerBlob &blob = tokenizer.blob;
+  for (StringRef pattern : found->patterns) {
+    TextStep &split = blob.preTokenizer.emplace_back();
+    split.kind = TFM_STEP_SPLIT;
+    if (Error error = translatePattern(pattern).moveInto(split.first))
+      return error;
+  }
+  blob.preTokenizer.push_back({TFM_STEP_SPELL_BYTES});
+  if (found->composes)
+    blob.normalizer.push_back({TFM_STEP_NORMAL_FORM, TFM_NORMAL_FORM_C});
+  if (found->keepsWholeWords)
+    blob.modelFlags |= TFM_MODEL_WHOLE_WORDS;
   return file.getBool(kAddBos, found->addsBos).moveInto(tokenizer.addBos);
 }
 
+static uint8_t getFlags(int64_t type) {
+  switch (type) {
+  case TokenType::Control:
+    return TFM_TOKEN_ADDED | TFM_TOKEN_SPECIAL;
+  case TokenType::UserDefined:
+    return TFM_TOKEN_ADDED;
+  default:
+    return 0;
+  }
+}
+
 static Error readTokens(GgufFile &file, GgufTokenizer &tokenizer) {
-  if (Error error = file.getStrings(kTokens).moveInto(tokenizer.tokens))
+  std::vector<StringRef> tokens;
+  if (Error error = file.getStrings(kTokens).moveInto(tokens))
     return error;
-  size_t count = tokenizer.tokens.size();
+  size_t count = tokens.size();
   if (count < 1 || count > TFM_TOKENIZER_MAX_TOKENS)
     return file.keyError(kTokens, "expects 1 to " +
                                       Twine(TFM_TOKENIZER_MAX_TOKENS) +
                                       " tokens, but got " + Twine(count));
   uint64_t bytes = 0;
-  for (StringRef token : tokenizer.tokens)
+  for (StringRef token : tokens)
     bytes += token.size();
-  if (bytes > UINT32_MAX)
-    return file.keyError(kTokens, "expects at most 4 GiB of tokens, but got " +
+  if (bytes > UINT32_MAX / 2)
+    return file.keyError(kTokens, "expects at most 2 GiB of tokens, but got " +
                                       Twine(bytes) + " bytes");
 
-  if (Error error = file.getInts(kTypes).moveInto(tokenizer.types))
+  std::vector<int64_t> types;
+  if (Error error = file.getInts(kTypes).moveInto(types))
     return error;
-  if (tokenizer.types.size() != count)
+  if (types.size() != count)
     return file.keyError(kTypes, "expects the types of " + Twine(count) +
-                                     " tokens, but got " +
-                                     Twine(tokenizer.types.size()));
-  for (int64_t type : tokenizer.types)
-    if (type < TFM_TOKEN_NORMAL || type > TFM_TOKEN_BYTE)
+                                     " tokens, but got " + Twine(types.size()));
+  TokenizerBlob &blob = tokenizer.blob;
+  for (auto [token, type] : llvm::zip(tokens, types)) {
+    if (type < TokenType::Normal || type > TokenType::Byte)
       return file.keyError(kTypes,
                            "expects types from 1 to 6, but got " + Twine(type));
+    blob.tokens.push_back(
+        {token.str(), getFlags(type), type == TokenType::Normal});
+  }
+  if (llvm::is_contained(types, int64_t(TokenType::Byte)))
+    blob.decoder.push_back({TFM_STEP_READ_BYTE_TOKENS});
+  blob.decoder.push_back({TFM_STEP_READ_BYTES});
   // Merges have ranks, so scores change nothing, but must be some.
   return file.checkNeutral(kScores, std::to_string(count) + " floats");
 }
 
 static Error readMerges(GgufFile &file, GgufTokenizer &tokenizer) {
   llvm::DenseMap<StringRef, uint32_t> ids;
-  for (auto [id, token] : llvm::enumerate(tokenizer.tokens))
-    if (auto [other, isNew] = ids.try_emplace(token, id); !isNew)
+  for (auto [id, token] : llvm::enumerate(tokenizer.blob.tokens))
+    if (auto [other, isNew] = ids.try_emplace(token.text, id); !isNew)
       return file.keyError(kTokens,
                            "expects tokens that differ, but got the same as " +
                                Twine(other->second) + " and " + Twine(id));
@@ -129,7 +188,7 @@ static Error readMerges(GgufFile &file, GgufTokenizer &tokenizer) {
       return file.keyError(kMerges,
                            "expects two tokens that make a third as merge " +
                                Twine(rank) + ", but got " + quote(merge));
-    tokenizer.merges.push_back(
+    tokenizer.blob.merges.push_back(
         {leftId->second, rightId->second, resultId->second});
   }
   return Error::success();
@@ -147,7 +206,7 @@ static Error readId(GgufFile &file, StringRef key, size_t vocabulary,
 }
 
 static Error readIds(GgufFile &file, GgufTokenizer &tokenizer) {
-  size_t vocabulary = tokenizer.tokens.size();
+  size_t vocabulary = tokenizer.blob.tokens.size();
   if (Error error = readId(file, kBos, vocabulary, tokenizer.bos))
     return error;
   if (Error error = readId(file, kEos, vocabulary, tokenizer.eos))
@@ -184,29 +243,4 @@ llvm::Expected<GgufTokenizer> GgufTokenizer::read(GgufFile &file) {
   if (Error error = checkRest(file))
     return std::move(error);
   return tokenizer;
-}
-
-std::string GgufTokenizer::encode() const {
-  std::vector<uint32_t> offsets = {0};
-  for (StringRef token : tokens)
-    offsets.push_back(offsets.back() + token.size());
-
-  std::string bytes;
-  llvm::raw_string_ostream os(bytes);
-  llvm::support::endian::Writer writer(os, llvm::endianness::little);
-  writer.write<uint64_t>(TFM_TOKENIZER_MAGIC);
-  for (uint32_t field : {uint32_t(TFM_TOKENIZER_VERSION),
-                         uint32_t(preTokenizer), uint32_t(tokens.size()),
-                         uint32_t(merges.size()), offsets.back(), uint32_t(0)})
-    writer.write(field);
-  for (uint32_t offset : offsets)
-    writer.write(offset);
-  for (const tfm_merge &merge : merges)
-    for (uint32_t id : {merge.left, merge.right, merge.result})
-      writer.write(id);
-  for (int64_t type : types)
-    writer.write<uint8_t>(type);
-  for (StringRef token : tokens)
-    os << token;
-  return bytes;
 }

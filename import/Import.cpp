@@ -8,6 +8,7 @@
 #include "import/Import.h"
 
 #include "dialect/TfmDialect.h"
+#include "import/HuggingFace.h"
 #include "import/Resources.h"
 #include "import/architectures/Llama.h"
 #include "import/formats/Gguf.h"
@@ -16,6 +17,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -67,13 +69,17 @@ static Error describeModel(GgufFile &file, StringRef architecture,
 
   module->setAttr("tfm.model",
                   ModelAttr::get(module.getContext(), name, architecture,
-                                 context, tokenizer.tokens.size(),
+                                 context, tokenizer.blob.tokens.size(),
                                  tokenizer.bos, tokenizer.eos,
                                  tokenizer.addBos));
   return Error::success();
 }
 
-static Error importGguf(GgufFile &file, ModuleOp module) {
+static Error importGguf(StringRef path, ModuleOp module) {
+  llvm::Expected<GgufFile> opened = GgufFile::open(path);
+  if (!opened)
+    return opened.takeError();
+  GgufFile &file = *opened;
   StringRef architecture;
   if (Error error =
           file.getString("general.architecture").moveInto(architecture))
@@ -92,7 +98,13 @@ static Error importGguf(GgufFile &file, ModuleOp module) {
     return tokenizer.takeError();
   if (Error error = describeModel(file, architecture, *tokenizer, module))
     return error;
-  return importLlama(file, tokenizer->tokens.size(), module);
+  if (Error error = importLlama(file, tokenizer->blob.tokens.size(), module))
+    return error;
+
+  SmallVector<StringRef> unused = file.getUnusedKeys();
+  if (!unused.empty())
+    emitRemark(module.getLoc()) << "unused keys: " << llvm::join(unused, ", ");
+  return Error::success();
 }
 
 OwningOpRef<ModuleOp> mlir::tfm::importModel(StringRef path,
@@ -100,22 +112,15 @@ OwningOpRef<ModuleOp> mlir::tfm::importModel(StringRef path,
   context.loadDialect<TfmDialect, arith::ArithDialect, func::FuncDialect,
                       tensor::TensorDialect>();
   Location loc = FileLineColLoc::get(StringAttr::get(&context, path), 0, 0);
-  llvm::Expected<GgufFile> file = GgufFile::open(path);
-  if (!file) {
-    emitError(loc) << llvm::toString(file.takeError());
-    return nullptr;
-  }
-
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  if (Error error = importGguf(*file, *module)) {
+  Error error = llvm::sys::fs::is_directory(path)
+                    ? importHuggingFace(path, *module)
+                    : importGguf(path, *module);
+  if (error) {
     emitError(loc) << llvm::toString(std::move(error));
     return nullptr;
   }
   if (failed(verify(*module)))
     return nullptr;
-
-  SmallVector<StringRef> unused = file->getUnusedKeys();
-  if (!unused.empty())
-    emitRemark(loc) << "unused keys: " << llvm::join(unused, ", ");
   return module;
 }

@@ -8,10 +8,13 @@
 
 namespace mlir::tfm {
 
-/// Reads a model file as IR of the stage `graph`; what the file is shows in its
-/// content, not in its name. The module has
+/// Reads a model as IR of the stage `graph`: a GGUF file, or a Hugging Face
+/// directory. What a file is shows in its content, not in its name. The module
+/// has
 ///
-/// - `@forward`, from tokens [B, S] to logits [B, S, V], in textbook form;
+/// - of a decoder, `@forward`, from tokens [B, S] to logits [B, S, V], in
+///   textbook form; of a sentence encoder, `@embed`, from tokens [B, S] to
+///   embeddings [B, E];
 /// - a `tfm.weight` for each tensor, which refers to the file by `path`;
 /// - a `tfm.resource` for the tokenizer and for the chat template, if any;
 /// - the attribute `tfm.model`.

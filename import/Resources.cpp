@@ -7,7 +7,9 @@
 
 #include "import/Resources.h"
 
+#include "import/TokenizerJson.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace mlir::tfm;
@@ -17,10 +19,10 @@ static constexpr llvm::StringLiteral kTokenizer = "tokenizer";
 static constexpr llvm::StringLiteral kChatTemplate = "chat_template";
 static constexpr llvm::StringLiteral kTemplateKey = "tokenizer.chat_template";
 
-static void addResource(StringRef kind, const GgufFile &file, ModuleOp module) {
+static void addResource(StringRef kind, StringRef source, ModuleOp module) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   ResourceOp::create(builder, NameLoc::get(builder.getStringAttr(kind)), kind,
-                     kind, file.getPath());
+                     kind, source);
 }
 
 llvm::Expected<GgufTokenizer> mlir::tfm::importResources(GgufFile &file,
@@ -28,14 +30,42 @@ llvm::Expected<GgufTokenizer> mlir::tfm::importResources(GgufFile &file,
   llvm::Expected<GgufTokenizer> tokenizer = GgufTokenizer::read(file);
   if (!tokenizer)
     return tokenizer.takeError();
-  addResource(kTokenizer, file, module);
+  addResource(kTokenizer, file.getPath(), module);
 
   StringRef chatTemplate;
   if (Error error = file.getString(kTemplateKey, "").moveInto(chatTemplate))
     return error;
   if (!chatTemplate.empty())
-    addResource(kChatTemplate, file, module);
+    addResource(kChatTemplate, file.getPath(), module);
   return tokenizer;
+}
+
+Error mlir::tfm::importTokenizerJson(StringRef directory, int64_t vocabulary,
+                                     ModuleOp module,
+                                     std::optional<int64_t> &longest) {
+  llvm::Expected<HuggingFaceTokenizer> tokenizer =
+      HuggingFaceTokenizer::read(directory, vocabulary);
+  if (!tokenizer)
+    return tokenizer.takeError();
+  if (!longest)
+    longest = tokenizer->longest;
+  addResource(kTokenizer, directory, module);
+  return Error::success();
+}
+
+/// The tokenizer of a directory, with as many tokens as the module's model has.
+static llvm::Expected<std::string> readDirectoryTokenizer(ResourceOp resource) {
+  auto module = resource->getParentOfType<ModuleOp>();
+  auto model = module ? module->getAttrOfType<ModelAttr>("tfm.model") : nullptr;
+  if (!model)
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        "expects the tokenizer of a directory in a module with tfm.model");
+  llvm::Expected<HuggingFaceTokenizer> tokenizer =
+      HuggingFaceTokenizer::read(resource.getSource(), model.getVocabulary());
+  if (!tokenizer)
+    return tokenizer.takeError();
+  return tokenizer->blob.encode();
 }
 
 static llvm::Expected<std::string> readGgufResource(StringRef kind,
@@ -52,7 +82,7 @@ static llvm::Expected<std::string> readGgufResource(StringRef kind,
   llvm::Expected<GgufTokenizer> tokenizer = GgufTokenizer::read(*file);
   if (!tokenizer)
     return tokenizer.takeError();
-  return tokenizer->encode();
+  return tokenizer->blob.encode();
 }
 
 FailureOr<std::string> mlir::tfm::readResource(ResourceOp resource) {
@@ -62,7 +92,9 @@ FailureOr<std::string> mlir::tfm::readResource(ResourceOp resource) {
            << "expects kind \"" << kTokenizer << "\" or \"" << kChatTemplate
            << "\", but got \"" << kind << "\"";
   llvm::Expected<std::string> bytes =
-      readGgufResource(kind, resource.getSource());
+      kind == kTokenizer && llvm::sys::fs::is_directory(resource.getSource())
+          ? readDirectoryTokenizer(resource)
+          : readGgufResource(kind, resource.getSource());
   if (bytes)
     return *bytes;
   emitError(FileLineColLoc::get(resource.getSourceAttr(), 0, 0))

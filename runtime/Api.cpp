@@ -71,9 +71,7 @@ int tfm_tokenize(const tfm_program *program, const char *text, size_t bytes,
 
 int tfm_detokenize(const tfm_program *program, const int32_t *ids, size_t count,
                    char *text, size_t capacity, size_t *bytes) {
-  std::string decoded;
-  for (size_t i = 0; i < count; ++i)
-    program->program.tokenizer().decode(ids[i], decoded);
+  std::string decoded = program->program.tokenizer().decode({ids, count});
   std::copy_n(decoded.begin(), std::min(capacity, decoded.size()), text);
   *bytes = decoded.size();
   return finish({});
@@ -121,6 +119,17 @@ int tfm_embed(tfm_session *session, const tfm_prompt *texts, size_t text_count,
               float *embeddings) {
   return finish(session,
                 session->session.embed({texts, text_count}, embeddings));
+}
+
+int tfm_get_function(const tfm_program *program, size_t index,
+                     tfm_signature *signature) {
+  return finish(program->program.describeFunction(index, *signature));
+}
+
+int tfm_run(tfm_session *session, const char *function,
+            const tfm_tensor *inputs, size_t input_count, tfm_tensor *outputs) {
+  return finish(session, session->session.run(function, {inputs, input_count},
+                                              outputs));
 }
 
 int tfm_generate(tfm_session *session, const tfm_prompt *prompts,

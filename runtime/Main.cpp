@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Bench.h"
+#include "runtime/Npy.h"
 #include "runtime/include/tfm.h"
 
 #include <CLI/CLI.hpp>
@@ -47,6 +48,8 @@ struct Options {
   tfm_sampling sampling = {0, 0, 1, 1, 0};
   tfm_session_options session = {};
   std::optional<std::string> batchFile, idsFile;
+  std::optional<std::string> function;
+  std::vector<std::string> inputs, outputs; ///< NAME=FILE
   bool json = false, tokenize = false, score = false, embed = false;
   bool bench = false, info = false;
 };
@@ -244,6 +247,15 @@ Options parse(int argc, char **argv) {
       addFlag("--bench", options.bench, "measure how fast the model runs here");
   CLI::Option *info = addFlag("--info", options.info,
                               "describe the model and what memory it takes");
+  addText("--function", options.function, "NAME",
+          "the function to run on --input (the only one)");
+  app.add_option("--input", options.inputs,
+                 "give the function's input NAME the array in a .npy file")
+      ->option_text("NAME=FILE");
+  CLI::Option *output =
+      app.add_option("--output", options.outputs,
+                     "write the function's output NAME to a .npy file")
+          ->option_text("NAME=FILE");
   app.set_help_flag("-h,--help", "this page");
   const std::vector<CLI::Option *> modes = {batch, tokenize, score, bench,
                                             info};
@@ -251,7 +263,7 @@ Options parse(int argc, char **argv) {
     for (CLI::Option *other : modes)
       if (mode != other)
         mode->excludes(other);
-  for (CLI::Option *other : {batch, ids, bench, info})
+  for (CLI::Option *other : {batch, ids, bench, info, output})
     prompt->excludes(other);
   try {
     app.parse(argc, argv);
@@ -265,10 +277,18 @@ Options parse(int argc, char **argv) {
 }
 
 Ids tokenize(const Program &program, std::string_view text) {
+  // Few texts have more tokens than bytes.
   Ids ids(text.size() + 1);
   size_t count;
-  check(tfm_tokenize(program.get(), text.data(), text.size(), ids.data(),
-                     ids.size(), &count));
+  auto tokenizeInto = [&] {
+    check(tfm_tokenize(program.get(), text.data(), text.size(), ids.data(),
+                       ids.size(), &count));
+  };
+  tokenizeInto();
+  if (count > ids.size()) {
+    ids.resize(count);
+    tokenizeInto();
+  }
   ids.resize(count);
   ids.shrink_to_fit();
   return ids;
@@ -408,6 +428,97 @@ void embed(const Program &program, const Options &options,
       line += (e == 0 ? "" : " ") + toText(first[e]);
     print(line + "\n");
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Arrays
+//===----------------------------------------------------------------------===//
+
+struct NamedFile {
+  std::string name, path;
+};
+
+NamedFile parseNamedFile(const std::string &option, const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == 0 || equals + 1 >= text.size())
+    throw Stop{Usage, option + ": expects NAME=FILE, but got '" + text + "'"};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+/// Writes a file as a whole or not at all.
+void writeFile(const std::string &path, const std::string &bytes) {
+  std::string partial = path + ".part";
+  std::FILE *file = std::fopen(partial.c_str(), "we");
+  bool ok =
+      file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  int error = errno;
+  if (file && std::fclose(file) != 0 && ok) {
+    ok = false;
+    error = errno;
+  }
+  if (ok && std::rename(partial.c_str(), path.c_str()) == 0)
+    return;
+  if (ok)
+    error = errno;
+  std::remove(partial.c_str());
+  fail(path + ": " + std::strerror(error));
+}
+
+/// The function that --function names, or the only one.
+tfm_signature findFunction(const Program &program, const Options &options) {
+  tfm_signature found;
+  std::string names;
+  size_t count = 0;
+  tfm_signature signature;
+  for (; tfm_get_function(program.get(), count, &signature) == 0; ++count) {
+    names += (count ? ", " : "") + std::string(signature.name);
+    if (!options.function || *options.function == signature.name)
+      found = signature;
+    if (options.function && *options.function == signature.name)
+      return found;
+  }
+  if (count == 0)
+    fail("the model has no function of arrays");
+  if (options.function)
+    fail("expects one of the functions " + names + ", but got '" +
+         *options.function + "'");
+  if (count > 1)
+    fail("expects --function to name one of " + names);
+  return found;
+}
+
+void runFunction(const Program &program, const Options &options) {
+  tfm_signature signature = findFunction(program, options);
+  std::vector<NamedFile> inputFiles, outputFiles;
+  for (const std::string &text : options.inputs)
+    inputFiles.push_back(parseNamedFile("--input", text));
+  for (const std::string &text : options.outputs)
+    outputFiles.push_back(parseNamedFile("--output", text));
+  for (const NamedFile &file : outputFiles)
+    if (std::none_of(
+            signature.outputs, signature.outputs + signature.output_count,
+            [&](const tfm_tensor &output) { return file.name == output.name; }))
+      fail("the function '" + std::string(signature.name) +
+           "' has no output '" + file.name + "'");
+
+  std::vector<std::string> contents;
+  std::vector<tfm_tensor> inputs;
+  for (const NamedFile &file : inputFiles)
+    contents.push_back(readFile(file.path));
+  for (size_t i = 0; i < inputFiles.size(); ++i) {
+    tfm_tensor &input = inputs.emplace_back();
+    if (Error error = readNpy(contents[i], input))
+      fail(inputFiles[i].path + ": " + error.message());
+    input.name = inputFiles[i].name.c_str();
+  }
+  Session session(program, options.session);
+  tfm_tensor outputs[TFM_MAX_TENSORS];
+  check(tfm_run(session.get(), signature.name, inputs.data(), inputs.size(),
+                outputs));
+  for (const NamedFile &file : outputFiles)
+    for (size_t i = 0; i < signature.output_count; ++i)
+      if (file.name == outputs[i].name)
+        writeFile(file.path, writeNpy(outputs[i]));
 }
 
 //===----------------------------------------------------------------------===//
@@ -559,6 +670,8 @@ void run(int argc, char **argv) {
     runScore(program, options);
   else if (options.batchFile)
     runBatch(program, options);
+  else if (!options.inputs.empty() || !options.outputs.empty())
+    runFunction(program, options);
   else
     runText(program, options);
 }

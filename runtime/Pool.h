@@ -26,6 +26,7 @@
 #define TFM_RUNTIME_POOL_H
 
 #include "runtime/Scratch.h"
+#include "runtime/include/tfm.h"
 #include "runtime/include/tfm_abi.h"
 
 #include <array>
@@ -40,7 +41,7 @@ class Pool;
 
 /// What a region's workers need to know.
 struct Region {
-  static constexpr int maxArguments = 8;
+  static constexpr int maxArguments = TFM_MAX_TENSORS;
 
   int32_t (*run)(tfm_worker *worker, const tfm_call *call) = nullptr;
   tfm_call call = {};

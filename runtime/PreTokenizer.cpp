@@ -1,171 +1,188 @@
-//===- PreTokenizer.cpp - Cutting text into words -------------------------===//
+//===- PreTokenizer.cpp - Rewriting text and cutting it into words --------===//
 //
-// The patterns are run by PCRE2, compiled to machine code where it can.
+// See PreTokenizer.h.
 //
 //===----------------------------------------------------------------------===//
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-
 #include "runtime/PreTokenizer.h"
-#include "runtime/Utf8.h"
-#include "runtime/include/tfm_tokenizer_format.h"
+#include "runtime/ByteAlphabet.h"
+#include "runtime/NormalForm.h"
 
 #include <algorithm>
-#include <pcre2.h>
 
 using namespace tfm;
 
-// White space is Unicode's property White_Space, spelt out because PCRE2's \s
-// differs from it.
-#define SPACES R"(\t-\r\x{85}\p{Z})"
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
 
-// What all patterns end with. A run of white space leaves its last character to
-// the word behind it.
-#define SPACE_RUNS "|[" SPACES "]+(?![^" SPACES "])|[" SPACES "]+"
-
-// What the patterns of Llama 3 and Qwen2 have in common; `NUMBER` is a word of
-// digits.
-#define NEWLINE_AWARE(NUMBER)                                                  \
-  "(?i:'[sdmt]|'ll|'ve|'re)"                                                   \
-  "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"                                             \
-  "|" NUMBER "| ?[^" SPACES "\\p{L}\\p{N}]+[\\r\\n]*"                          \
-  "|[" SPACES "]*[\\r\\n]+" SPACE_RUNS
-
-namespace {
-struct Kind {
-  tfm_pre_tokenizer number;
-  const char *name;    ///< GGUF's
-  const char *pattern; ///< of one word; some alternative matches any text
-  bool normalizes;
-  bool keepsWholeWords;
-};
-} // namespace
-
-static constexpr Kind kinds[] = {
-    // GPT-2's pattern on what is between digits, so that its alternative
-    // ` ?\p{N}+` never matches, and white space before a digit is at the end.
-    {TFM_PRE_TOKENIZER_SMOLLM, "smollm",
-     "'(?:[stmd]|re|ve|ll)| ?\\p{L}+|\\p{N}| ?[^" SPACES "\\p{L}\\p{N}]+"
-     "|[" SPACES "]+(?![^" SPACES "\\p{N}])|[" SPACES "]+",
-     false, false},
-    // "Language Models are Unsupervised Multitask Learners", 2019; encoder.py
-    // of its release.
-    {TFM_PRE_TOKENIZER_GPT2, "gpt-2",
-     "'(?:[stmd]|re|ve|ll)| ?\\p{L}+| ?\\p{N}+| ?[^" SPACES
-     "\\p{L}\\p{N}]+" SPACE_RUNS,
-     false, false},
-    // "The Llama 3 Herd of Models", 2024; tokenizer.json of its release.
-    {TFM_PRE_TOKENIZER_LLAMA_BPE, "llama-bpe", NEWLINE_AWARE("\\p{N}{1,3}"),
-     false, true},
-    // "Qwen2 Technical Report", 2024; tokenizer.json of its release.
-    {TFM_PRE_TOKENIZER_QWEN2, "qwen2", NEWLINE_AWARE("\\p{N}"), true, false},
-};
-#undef NEWLINE_AWARE
-#undef SPACE_RUNS
-#undef SPACES
-
-void PreTokenizer::Deleter::operator()(pcre2_real_code_8 *code) const {
-  pcre2_code_free(code);
+Error Rewriter::create(const TokenizerData &data, const tfm_text_step &step) {
+  this->step = step;
+  if (step.kind != TFM_STEP_REPLACE)
+    return {};
+  before = data.string(step.strings[1]);
+  after = data.string(step.strings[2]);
+  return pattern.create(data.string(step.strings[0]));
 }
 
-static std::string describeError(int code) {
-  PCRE2_UCHAR text[128];
-  pcre2_get_error_message(code, text, sizeof text);
-  return reinterpret_cast<const char *>(text);
-}
-
-Error PreTokenizer::create(uint32_t number) {
-  const Kind *kind =
-      std::find_if(std::begin(kinds), std::end(kinds),
-                   [&](const Kind &kind) { return kind.number == number; });
-  if (kind == std::end(kinds)) {
-    std::string known;
-    for (const Kind &kind : kinds)
-      known += (known.empty() ? "" : ", ") + std::to_string(kind.number) +
-               " (" + kind.name + ")";
-    return "expects a pre-tokenizer of kind " + known + ", but got kind " +
-           std::to_string(number);
+Error Rewriter::apply(Matcher &matcher, bool isFirst, std::string &text) const {
+  switch (step.kind) {
+  case TFM_STEP_NORMAL_FORM:
+    text = toNormalForm(text, static_cast<tfm_normal_form>(step.flags));
+    return {};
+  case TFM_STEP_LOWERCASE:
+    text = toLowerCase(text);
+    return {};
+  case TFM_STEP_SPELL_BYTES:
+    text = spellBytes(text);
+    return {};
+  case TFM_STEP_REPLACE:
+    break;
   }
-
-  int code;
-  size_t offset;
-  pattern.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(kind->pattern),
-                              PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_ANCHORED,
-                              &code, &offset, nullptr));
-  if (!pattern)
-    return "cannot compile the pre-tokenizer's pattern: " + describeError(code);
-  // Where the system forbids generated code, the pattern is interpreted.
-  pcre2_jit_compile(pattern.get(), PCRE2_JIT_COMPLETE);
-  needsNfc = kind->normalizes;
-  wholeWords = kind->keepsWholeWords;
+  if ((step.flags & TFM_REPLACE_FIRST) && !isFirst)
+    return {};
+  if (Error error = matcher.findAll(pattern, text))
+    return error;
+  if (matcher.matches().empty())
+    return {};
+  std::string result;
+  size_t end = 0;
+  for (Matcher::Match match : matcher.matches()) {
+    result.append(text, end, match.begin - end);
+    result += before;
+    if (step.flags & TFM_REPLACE_AROUND)
+      result.append(text, match.begin, match.end - match.begin);
+    result += after;
+    end = match.end;
+  }
+  result.append(text, end);
+  text = std::move(result);
   return {};
 }
 
+//===----------------------------------------------------------------------===//
+// Cutting
+//===----------------------------------------------------------------------===//
+
 namespace {
 
-/// Applies a pattern again and again to one text, each time where the last
-/// match ended.
-class Matcher {
-public:
-  explicit Matcher(const pcre2_code *pattern) : pattern(pattern) {
-    pcre2_set_match_limit(context.get(), UINT32_MAX);
-    pcre2_set_depth_limit(context.get(), UINT32_MAX);
-    pcre2_set_heap_limit(context.get(), UINT32_MAX);
-  }
-
-  /// `text` is UTF-8.
-  template <typename Visit> Error forEach(std::string_view text, Visit visit) {
-    while (!text.empty()) {
-      int result = pcre2_match(
-          pattern, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), 0,
-          PCRE2_NO_UTF_CHECK, matched.get(), context.get());
-      if (result <= 0)
-        return "cannot cut the text into words: " + describeError(result);
-      size_t end = pcre2_get_ovector_pointer(matched.get())[1];
-      visit(text.substr(0, end));
-      text.remove_prefix(end);
-    }
-    return {};
-  }
-
-private:
-  struct Deleter {
-    void operator()(pcre2_match_context *p) { pcre2_match_context_free(p); }
-    void operator()(pcre2_match_data *p) { pcre2_match_data_free(p); }
-  };
-
-  const pcre2_code *pattern;
-  std::unique_ptr<pcre2_match_context, Deleter> context{
-      pcre2_match_context_create(nullptr)};
-  std::unique_ptr<pcre2_match_data, Deleter> matched{
-      pcre2_match_data_create(1, nullptr)};
+/// A match of a pattern that cuts, or what is between two.
+struct Part {
+  size_t begin, end;
+  bool isMatch;
 };
 
 } // namespace
 
-Error PreTokenizer::split(std::string_view text,
-                          std::vector<std::string_view> &words) const {
-  Matcher matcher(pattern.get());
-  auto measure = [](std::string_view rest, bool valid) {
-    size_t bytes = 0;
-    while (bytes < rest.size()) {
-      Character next = decodeCharacter(rest.substr(bytes));
-      if ((next.kind == Character::Valid) != valid)
-        break;
-      bytes += valid ? next.bytes : 1;
+/// All of a text of `bytes`, with what is between matches.
+static std::vector<Part> findParts(const std::vector<Matcher::Match> &matches,
+                                   size_t bytes, bool invert) {
+  std::vector<Part> parts;
+  size_t end = 0;
+  for (Matcher::Match match : matches) {
+    if (end < match.begin)
+      parts.push_back({end, match.begin, invert});
+    parts.push_back({match.begin, match.end, !invert});
+    end = match.end;
+  }
+  if (end < bytes)
+    parts.push_back({end, bytes, invert});
+  return parts;
+}
+
+/// Joins neighbours, as `behavior` says.
+static std::vector<Part> joinParts(std::vector<Part> parts, uint32_t behavior) {
+  bool toNext = behavior == TFM_SPLIT_MERGED_WITH_NEXT;
+  if (toNext)
+    std::reverse(parts.begin(), parts.end());
+  std::vector<Part> joined;
+  bool wasMatch = false;
+  for (const Part &part : parts) {
+    bool joins = behavior == TFM_SPLIT_CONTIGUOUS ? part.isMatch == wasMatch
+                                                  : part.isMatch && !wasMatch;
+    wasMatch = part.isMatch;
+    if (!joins || joined.empty()) {
+      joined.push_back(part);
+      continue;
     }
-    return bytes;
-  };
-  while (!text.empty()) {
-    size_t valid = measure(text, true);
-    if (Error error = matcher.forEach(
-            text.substr(0, valid), [&](auto word) { words.push_back(word); }))
+    Part &last = joined.back();
+    last = {std::min(last.begin, part.begin), std::max(last.end, part.end),
+            part.isMatch};
+  }
+  if (toNext)
+    std::reverse(joined.begin(), joined.end());
+  return joined;
+}
+
+/// Appends the words of `piece`.
+static Error cut(Matcher &matcher, const Regex &pattern, uint32_t flags,
+                 Piece piece, std::vector<Piece> &words) {
+  if (Error error = matcher.findAll(pattern, piece.text))
+    return error;
+  uint32_t behavior = flags & ~TFM_SPLIT_INVERT;
+  std::vector<Part> parts =
+      findParts(matcher.matches(), piece.text.size(), flags & TFM_SPLIT_INVERT);
+  if (behavior > TFM_SPLIT_REMOVED)
+    parts = joinParts(std::move(parts), behavior);
+  for (const Part &part : parts)
+    if (part.begin < part.end &&
+        !(behavior == TFM_SPLIT_REMOVED && part.isMatch))
+      words.push_back({piece.text.substr(part.begin, part.end - part.begin),
+                       piece.isFirst && part.begin == 0});
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// All steps
+//===----------------------------------------------------------------------===//
+
+Error PreTokenizer::create(const TokenizerData &data) {
+  *this = {};
+  for (const tfm_text_step &step : data.normalizer)
+    if (Error error = normalizer.emplace_back().create(data, step))
       return error;
-    text.remove_prefix(valid);
-    if (size_t invalid = measure(text, false)) {
-      words.push_back(text.substr(0, invalid));
-      text.remove_prefix(invalid);
+  for (const tfm_text_step &step : data.preTokenizer) {
+    Step &made = steps.emplace_back();
+    made.kind = step.kind;
+    made.flags = step.flags;
+    hasSpelling |= step.kind == TFM_STEP_SPELL_BYTES;
+    Error error = step.kind == TFM_STEP_SPLIT
+                      ? made.pattern.create(data.string(step.strings[0]))
+                      : made.rewriter.create(data, step);
+    if (error)
+      return error;
+  }
+  return {};
+}
+
+Error PreTokenizer::normalize(Matcher &matcher, bool isFirst,
+                              std::string &text) const {
+  for (const Rewriter &rewriter : normalizer)
+    if (Error error = rewriter.apply(matcher, isFirst, text))
+      return error;
+  return {};
+}
+
+Error PreTokenizer::split(Matcher &matcher, Piece piece, Words &words) const {
+  words.pieces.assign(1, piece);
+  std::vector<Piece> cutPieces;
+  for (const Step &step : steps) {
+    if (step.kind == TFM_STEP_SPLIT) {
+      cutPieces.clear();
+      for (Piece piece : words.pieces)
+        if (Error error =
+                cut(matcher, step.pattern, step.flags, piece, cutPieces))
+          return error;
+      words.pieces.swap(cutPieces);
+      continue;
     }
+    for (Piece &piece : words.pieces) {
+      std::string &text = words.texts.emplace_back(piece.text);
+      if (Error error = step.rewriter.apply(matcher, piece.isFirst, text))
+        return error;
+      piece.text = text;
+    }
+    std::erase_if(words.pieces, [](Piece piece) { return piece.text.empty(); });
   }
   return {};
 }

@@ -1,7 +1,7 @@
-//===- PreTokenizer.h - Cutting text into words -----------------*- C++ -*-===//
+//===- PreTokenizer.h - Rewriting text, cutting it to words -----*- C++ -*-===//
 //
-// Merges of byte-level BPE stay within words. What a word is, is part of the
-// vocabulary's definition and stated as a regular expression.
+// Tokens stay within words. How text is spelt and what a word is, is part of
+// the vocabulary's definition and stated as steps (tfm_tokenizer_format.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,41 +9,70 @@
 #define TFM_RUNTIME_PRETOKENIZER_H
 
 #include "runtime/Error.h"
+#include "runtime/Regex.h"
+#include "runtime/TokenizerData.h"
 
-#include <cstdint>
-#include <memory>
+#include <deque>
+#include <string>
 #include <string_view>
 #include <vector>
 
-struct pcre2_real_code_8;
-
 namespace tfm {
 
-class PreTokenizer {
+/// A step that rewrites text. May be used by several threads.
+class Rewriter {
 public:
-  /// `kind` is a `tfm_pre_tokenizer`; an unknown one is an error that names it.
-  Error create(uint32_t kind);
+  /// The strings of `data` must outlive the rewriter.
+  Error create(const TokenizerData &data, const tfm_text_step &step);
 
-  /// Whether text is to be brought to normal form C (Nfc.h) before it is split.
-  bool needsNormalForm() const { return needsNfc; }
-
-  /// Whether a word that is a token is that token, even if merges would not
-  /// make it.
-  bool keepsWholeWords() const { return wholeWords; }
-
-  /// Appends the words of `text` to `words`, in order and without gaps. Every
-  /// maximal run of bytes that is not UTF-8 is one word. May be called by
-  /// several threads.
-  Error split(std::string_view text,
-              std::vector<std::string_view> &words) const;
+  /// `isFirst`: whether `text` begins what is rewritten.
+  Error apply(Matcher &matcher, bool isFirst, std::string &text) const;
 
 private:
-  struct Deleter {
-    void operator()(pcre2_real_code_8 *code) const;
+  tfm_text_step step = {};
+  Regex pattern;
+  std::string_view before, after;
+};
+
+/// A part of a text.
+struct Piece {
+  std::string_view text;
+  bool isFirst; ///< whether the whole text begins with it
+};
+
+/// Unchanging once created; may be used by several threads.
+class PreTokenizer {
+public:
+  /// The strings of `data` must outlive the pre-tokenizer.
+  Error create(const TokenizerData &data);
+
+  /// Whether bytes that are not UTF-8 have a spelling.
+  bool spellsBytes() const { return hasSpelling; }
+
+  bool hasNormalizer() const { return !normalizer.empty(); }
+
+  /// Rewrites `text`, UTF-8. `isFirst` as in `Piece`.
+  Error normalize(Matcher &matcher, bool isFirst, std::string &text) const;
+
+  /// The words that models make tokens of.
+  struct Words {
+    std::vector<Piece> pieces;
+    std::deque<std::string> texts; ///< of rewritten ones
   };
 
-  std::unique_ptr<pcre2_real_code_8, Deleter> pattern;
-  bool needsNfc = false, wholeWords = false;
+  /// Cuts `piece`, UTF-8, into `words`, which were empty.
+  Error split(Matcher &matcher, Piece piece, Words &words) const;
+
+private:
+  struct Step {
+    uint32_t kind, flags;
+    Regex pattern;     ///< `TFM_STEP_SPLIT`
+    Rewriter rewriter; ///< what rewrites
+  };
+
+  std::vector<Rewriter> normalizer;
+  std::vector<Step> steps;
+  bool hasSpelling = false;
 };
 
 } // namespace tfm

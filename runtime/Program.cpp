@@ -33,7 +33,7 @@ Error Program::open(const tfm_model &model) {
     if (std::string_view(resource.kind) == "tokenizer")
       return textTokenizer.create(resource.data, resource.bytes,
                                   model.vocabulary);
-  return std::string("the model has no tokenizer");
+  return {};
 }
 
 Error Program::chooseTarget() {
@@ -53,9 +53,27 @@ Error Program::chooseTarget() {
          (has.empty() ? "none of it" : "only " + has);
 }
 
-/// The runtime calls entry points by the names of their arguments.
+/// Whether the runtime knows what an entry point is for.
+static bool isKnown(std::string_view name) {
+  return name == "prefill" || name == "decode" || name == "score" ||
+         name == "embed";
+}
+
+/// The runtime calls the entry points that it knows by the names of their
+/// arguments.
 Error Program::checkEntryPoint(const tfm_entry_point &entry) const {
   std::string name = "entry point '" + std::string(entry.name) + "'";
+  std::span arguments(entry.arguments, entry.argument_count);
+  if (!isKnown(entry.name)) {
+    if (arguments.size() > TFM_MAX_TENSORS)
+      return name + " expects at most " + std::to_string(TFM_MAX_TENSORS) +
+             " arguments, but got " + std::to_string(arguments.size());
+    for (const tfm_argument &argument : arguments)
+      if (argument.role == TFM_ROLE_CACHE || argument.rank > TFM_MAX_RANK)
+        return name + " has an argument '" + argument.name +
+               "' that the runtime cannot give it";
+    return {};
+  }
   if (entry.argument_count > Region::maxArguments)
     return name + " expects at most " + std::to_string(Region::maxArguments) +
            " arguments, but got " + std::to_string(entry.argument_count);
@@ -64,8 +82,7 @@ Error Program::checkEntryPoint(const tfm_entry_point &entry) const {
     return argument.name == name && argument.role == role &&
            (role == TFM_ROLE_CACHE || argument.element == element);
   };
-  for (const tfm_argument &argument :
-       std::span(entry.arguments, entry.argument_count))
+  for (const tfm_argument &argument : arguments)
     if (!is(argument, "tokens", TFM_ROLE_INPUT, TFM_ELEMENT_I32) &&
         !is(argument, "cache", TFM_ROLE_CACHE, TFM_ELEMENT_F32) &&
         !is(argument, "logits", TFM_ROLE_OUTPUT, TFM_ELEMENT_F32) &&
@@ -81,6 +98,35 @@ const tfm_entry_point *Program::findEntryPoint(std::string_view name) const {
     if (entry.name == name)
       return &entry;
   return nullptr;
+}
+
+const tfm_entry_point *Program::findFunction(size_t index) const {
+  for (const tfm_entry_point &entry :
+       std::span(descriptor->entry_points, descriptor->entry_point_count))
+    if (!isKnown(entry.name) && index-- == 0)
+      return &entry;
+  return nullptr;
+}
+
+static tfm_tensor describe(const tfm_argument &argument) {
+  tfm_tensor tensor = {argument.name, argument.element, argument.rank, {}, {}};
+  for (int32_t i = 0; i < argument.rank; ++i)
+    tensor.dims[i] = argument.dims[i] < 0 ? -1 : argument.dims[i];
+  return tensor;
+}
+
+Error Program::describeFunction(size_t index, tfm_signature &signature) const {
+  const tfm_entry_point *entry = findFunction(index);
+  if (!entry)
+    return "the model has no function " + std::to_string(index);
+  signature = {entry->name, 0, 0, {}, {}};
+  for (const tfm_argument &argument :
+       std::span(entry->arguments, entry->argument_count))
+    if (argument.role == TFM_ROLE_OUTPUT)
+      signature.outputs[signature.output_count++] = describe(argument);
+    else
+      signature.inputs[signature.input_count++] = describe(argument);
+  return {};
 }
 
 int32_t Program::embeddingSize() const {

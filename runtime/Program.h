@@ -11,6 +11,7 @@
 #include "runtime/Error.h"
 #include "runtime/Memory.h"
 #include "runtime/Tokenizer.h"
+#include "runtime/include/tfm.h"
 #include "runtime/include/tfm_abi.h"
 
 #include <string_view>
@@ -36,6 +37,13 @@ public:
   /// E, the length of the vector that `embed` makes of a text, or 0 in a model
   /// without that entry point.
   int32_t embeddingSize() const;
+
+  /// The entry points that `tfm_run` calls: neither those of text nor of
+  /// embeddings. Null past the last one.
+  const tfm_entry_point *findFunction(size_t index) const;
+
+  /// See `tfm_get_function`.
+  Error describeFunction(size_t index, tfm_signature &signature) const;
 
   /// Appends the tokens of a prompt: start of text, if the model's file asks
   /// for it and `text` doesn't begin with it, and those of `text`.

@@ -62,6 +62,18 @@ Error Session::create(const tfm_session_options &options) {
   return {};
 }
 
+/// Bytes of the arena for a call on `samples` samples with `rows` rows in all.
+static uint64_t countArenaBytes(const tfm_entry_point &entry, int64_t samples,
+                                int64_t rows) {
+  uint64_t perRow = multiply({entry.arena_per_row, rows});
+  uint64_t perSample = multiply({entry.arena_per_sample, samples});
+  uint64_t bytes;
+  if (__builtin_add_overflow(perRow, perSample, &bytes) ||
+      __builtin_add_overflow(bytes, entry.arena_fixed, &bytes))
+    return UINT64_MAX;
+  return bytes;
+}
+
 Error Session::allocate() {
   const tfm_cache_shape &shape = program.model().cache;
   int64_t capacity = batch();
@@ -88,10 +100,7 @@ Error Session::allocate() {
   uint64_t arenaBytes = 0;
   auto reserve = [&](const char *name, int64_t samples, int64_t rows) {
     if (const tfm_entry_point *entry = program.findEntryPoint(name))
-      arenaBytes =
-          std::max<uint64_t>(arenaBytes, entry->arena_per_row * rows +
-                                             entry->arena_per_sample * samples +
-                                             entry->arena_fixed);
+      arenaBytes = std::max(arenaBytes, countArenaBytes(*entry, samples, rows));
   };
   reserve("prefill", 1, prefillChunk);
   reserve("decode", batch(), batch());
@@ -224,6 +233,117 @@ Error Session::score(int32_t sample, std::span<const int32_t> ids,
         logprobs[token] = logProbability(row, ids[token + 1]);
     }
   }
+  return {};
+}
+
+/// "2x3", where −1 stands for any.
+static std::string describeShape(std::span<const int64_t> dims) {
+  std::string text;
+  for (int64_t dim : dims)
+    text += (text.empty() ? "" : "x") + (dim < 0 ? "?" : std::to_string(dim));
+  return text.empty() ? "one number" : text;
+}
+
+static const char *nameOf(int32_t dtype) {
+  constexpr const char *names[] = {"f32", "f16", "i32", "i8"};
+  return dtype >= 0 && dtype < 4 ? names[dtype] : "an unknown type";
+}
+
+/// Checks an input against what a function wants; `batch` and `length` are
+/// those of the inputs before it, −1 where none says.
+static Error checkInput(const tfm_argument &wanted, const tfm_tensor &given,
+                        int64_t &batch, int64_t &length) {
+  std::string name = "input '" + std::string(wanted.name) + "'";
+  if (given.dtype != wanted.element)
+    return name + ": expects " + nameOf(wanted.element) + ", but got " +
+           nameOf(given.dtype);
+  std::vector<int64_t> dims(wanted.dims, wanted.dims + wanted.rank);
+  bool matches = given.rank == wanted.rank;
+  for (int32_t i = 0; matches && i < wanted.rank; ++i) {
+    if (dims[i] < 0) {
+      int64_t &known = dims[i] == TFM_DIM_BATCH ? batch : length;
+      if (known < 0)
+        known = given.dims[i];
+      dims[i] = known;
+    }
+  }
+  for (int32_t i = 0; matches && i < wanted.rank; ++i)
+    matches = given.dims[i] == dims[i];
+  if (matches)
+    return {};
+  return name + ": expects shape " + describeShape(dims) + ", but got " +
+         describeShape({given.dims, static_cast<size_t>(given.rank)});
+}
+
+Error Session::run(std::string_view function,
+                   std::span<const tfm_tensor> inputs, tfm_tensor *results) {
+  const tfm_entry_point *entry = nullptr;
+  for (size_t i = 0; const tfm_entry_point *other = program.findFunction(i);
+       ++i)
+    if (other->name == function)
+      entry = other;
+  if (!entry)
+    return "the model has no function '" + std::string(function) + "'";
+  std::span wanted(entry->arguments, entry->argument_count);
+
+  std::array<void *, Region::maxArguments> arguments;
+  int64_t batch = -1, length = -1;
+  size_t used = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i].role != TFM_ROLE_INPUT)
+      continue;
+    auto given = std::find_if(
+        inputs.begin(), inputs.end(), [&](const tfm_tensor &input) {
+          return std::string_view(input.name) == wanted[i].name;
+        });
+    if (given == inputs.end())
+      return "expects an input '" + std::string(wanted[i].name) +
+             "', but got none";
+    if (Error error = checkInput(wanted[i], *given, batch, length))
+      return error;
+    arguments[i] = given->data;
+    ++used;
+  }
+  if (used != inputs.size())
+    return "expects " + std::to_string(used) + " inputs, but got " +
+           std::to_string(inputs.size());
+  // Of a function of known sizes there is one sample.
+  batch = std::max<int64_t>(batch, 1);
+  length = std::max<int64_t>(length, 1);
+
+  outputs.clear();
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i].role != TFM_ROLE_OUTPUT)
+      continue;
+    tfm_tensor &result = *results++;
+    result = {wanted[i].name, wanted[i].element, wanted[i].rank, {}, {}};
+    uint64_t bytes = elementBytes(wanted[i].element);
+    for (int32_t d = 0; d < wanted[i].rank; ++d) {
+      int64_t dim = wanted[i].dims[d];
+      result.dims[d] = dim == TFM_DIM_BATCH    ? batch
+                       : dim == TFM_DIM_LENGTH ? length
+                                               : dim;
+      bytes = multiply({static_cast<int64_t>(bytes), result.dims[d]});
+    }
+    if (Error error = Mapping::allocate(bytes, PageSize::Huge, "an output",
+                                        outputs.emplace_back()))
+      return error;
+    arguments[i] = result.data = outputs.back().data();
+  }
+  Mapping scratch;
+  if (Error error = Mapping::allocate(
+          countArenaBytes(*entry, batch, multiply({batch, length})),
+          PageSize::Huge, "the arena", scratch))
+    return error;
+  tfm_call call = {batch,
+                   length,
+                   arguments.data(),
+                   scratch.data(),
+                   program.weights(),
+                   program.target().kernels};
+  if (int32_t code = pool->run(*entry, call))
+    return "a kernel of '" + std::string(function) + "' failed with code " +
+           std::to_string(code);
   return {};
 }
 

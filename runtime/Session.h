@@ -36,6 +36,8 @@ public:
   Error decode(std::span<const int32_t> ids, float *logits);
   Error score(int32_t sample, std::span<const int32_t> ids, double *logprobs,
               int32_t *argmax);
+  Error run(std::string_view function, std::span<const tfm_tensor> inputs,
+            tfm_tensor *outputs);
   Error embed(std::span<const tfm_prompt> texts, float *embeddings);
   Error reset(int32_t sample);
 
@@ -70,6 +72,7 @@ private:
   std::vector<int32_t> lengths;
   std::vector<tfm_cache> views; ///< [b]: the samples from b on
   Mapping keys, values, arena, scoreLogits;
+  std::vector<Mapping> outputs; ///< of `run`
   std::atomic<bool> cancelFlag = false;
   std::optional<Pool> pool; ///< last: its threads end before what they read
 };

@@ -1,64 +1,70 @@
-//===- Tokenizer.h - Byte-level BPE -----------------------------*- C++ -*-===//
+//===- Tokenizer.h - Text to tokens and back --------------------*- C++ -*-===//
 //
-// Text to tokens and back, from the blob of tfm_tokenizer_format.h: special
-// tokens are found first, the text between them is cut into words, and the
-// bytes of each word are merged pair by pair, lowest rank first (Sennrich et
-// al., "Neural Machine Translation of Rare Words with Subword Units", 2016,
-// on bytes as in GPT-2).
+// Carries out what a blob of tfm_tokenizer_format.h describes.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TFM_RUNTIME_TOKENIZER_H
 #define TFM_RUNTIME_TOKENIZER_H
 
+#include "runtime/AddedTokens.h"
 #include "runtime/Error.h"
 #include "runtime/PreTokenizer.h"
-#include "runtime/include/tfm_tokenizer_format.h"
+#include "runtime/TokenDecoder.h"
+#include "runtime/TokenModel.h"
+#include "runtime/TokenizerData.h"
 
-#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace tfm {
 
-/// Unchanging once created; may be used by several threads.
+/// Unchanging once created; may be used by several threads. Stays where it was
+/// created.
 class Tokenizer {
 public:
+  Tokenizer() = default;
+  Tokenizer(const Tokenizer &) = delete;
+  Tokenizer &operator=(const Tokenizer &) = delete;
+
   /// Checks the `bytes` at `blob` and builds the tables. The blob must outlive
   /// the tokenizer. `vocabulary` is the number of tokens that the model knows.
   Error create(const void *blob, uint64_t bytes, int32_t vocabulary);
 
-  /// Appends the tokens of `text`. Bytes that the vocabulary has no token for
-  /// are left out.
+  /// Appends the tokens of `text`, between the prefix and the suffix that the
+  /// model expects. What the vocabulary has no token for is left out, or is its
+  /// unknown token. Bytes that are not UTF-8 are kept by byte-level
+  /// vocabularies; others see a U+FFFD in the place of each run.
   Error encode(std::string_view text, std::vector<int32_t> &ids) const;
 
-  /// Appends the bytes of token `id`, nothing for a control token or an `id`
-  /// out of range.
-  void decode(int32_t id, std::string &text) const;
+  /// Cuts the tokens of one text to `most`: the last ones before the suffix go.
+  /// A prefix and a suffix that don't fit are cut, too.
+  void truncate(std::vector<int32_t> &ids, size_t most) const;
+
+  /// The text of `ids`. Special tokens and what is no token have none.
+  std::string decode(std::span<const int32_t> ids) const;
 
 private:
-  std::string_view spelling(uint32_t id) const;
-  void addByte(uint32_t id);
-  size_t matchSpecial(std::string_view text, int32_t &id) const;
-  int32_t findWhole(std::string_view word) const;
+  friend class StreamDecoder;
 
-  const uint32_t *offsets = nullptr;
-  const tfm_merge *merges = nullptr;
-  const uint8_t *types = nullptr;
-  const char *strings = nullptr;
-  uint32_t count = 0;
+  struct Encoding;
+  Error encodeRaw(std::string_view text, bool isFirst,
+                  Encoding &encoding) const;
+  Error encodeValid(std::string_view text, bool isFirst,
+                    Encoding &encoding) const;
+  Error encodeNormal(Piece piece, Encoding &encoding) const;
+  Error findAddedTokens();
+  bool isDecoded(int32_t id) const;
 
+  TokenizerData data;
   PreTokenizer preTokenizer;
-  std::array<int32_t, 256> byteTokens;          ///< -1: the vocabulary has none
-  std::unordered_map<uint64_t, uint32_t> ranks; ///< by left << 32 | right
-  std::unordered_map<std::string_view, int32_t> specials;
-  /// Normal tokens by spelling, if the pre-tokenizer keeps whole words.
-  std::unordered_map<std::string_view, int32_t> wholeWords;
-  /// The lengths of the special tokens that start with a byte, longest first.
-  std::array<std::vector<size_t>, 256> specialLengths;
+  TokenModel model;
+  TokenDecoder decoder;
+  AddedTokens added, addedNormal;      ///< by text as it is, by normalized text
+  std::deque<std::string> normalTexts; ///< of `addedNormal`
 };
 
 /// Turns a stream of tokens into whole UTF-8 sequences.
@@ -73,6 +79,8 @@ public:
 
 private:
   const Tokenizer *tokenizer;
+  Matcher matcher;
+  TokenDecoder::Progress progress;
   std::string text;
   size_t given = 0; ///< bytes at the start of `text` that the last call gave
 };

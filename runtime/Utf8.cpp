@@ -36,6 +36,31 @@ Character tfm::decodeCharacter(std::string_view text) {
   return {Character::Valid, bytes, code};
 }
 
+void tfm::appendCharacter(char32_t code, std::string &text) {
+  int bytes = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  if (bytes == 1) {
+    text += static_cast<char>(code);
+    return;
+  }
+  int shift = 6 * (bytes - 1);
+  text += static_cast<char>((0xF00 >> bytes & 0xFF) | code >> shift);
+  while (shift != 0) {
+    shift -= 6;
+    text += static_cast<char>(0x80 | (code >> shift & 0x3F));
+  }
+}
+
+size_t tfm::countValidBytes(std::string_view text, bool valid) {
+  size_t bytes = 0;
+  while (bytes < text.size()) {
+    Character next = decodeCharacter(text.substr(bytes));
+    if ((next.kind == Character::Valid) != valid)
+      break;
+    bytes += valid ? next.bytes : 1;
+  }
+  return bytes;
+}
+
 size_t tfm::countTruncatedBytes(std::string_view text) {
   for (size_t bytes = 1; bytes <= std::min<size_t>(3, text.size()); ++bytes)
     if (decodeCharacter(text.substr(text.size() - bytes)).kind ==

@@ -8,6 +8,7 @@
 #define TFM_RUNTIME_UTF8_H
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace tfm {
@@ -26,6 +27,13 @@ struct Character {
 
 /// `text` is not empty.
 Character decodeCharacter(std::string_view text);
+
+/// Appends a character, which is valid.
+void appendCharacter(char32_t code, std::string &text);
+
+/// The bytes that `text` starts with and that are all UTF-8, or all not: as
+/// many as there are.
+size_t countValidBytes(std::string_view text, bool valid);
 
 /// The bytes at the end of `text`, at most 3, that are the beginning of a
 /// character.

@@ -67,13 +67,15 @@ void tfm_get_info(const tfm_program *program, tfm_info *info);
 //===----------------------------------------------------------------------===//
 
 /// Writes the first `capacity` token ids of `text` to `ids` and their full
-/// number to `count`. There are never more than `bytes` + 1. Special tokens
-/// written out in the text are recognised; a start-of-text token is put in
-/// front only if the model file asks for one.
+/// number to `count`. `bytes` + 1 suffice for most texts, but not for those that
+/// normal forms make longer. Special tokens written out in the text are
+/// recognised; tokens are put in front and at the end only if the model's files
+/// ask for them.
 ///
-/// Text is UTF-8. Each run of bytes that is not is a word of its own, spelt
-/// byte by byte, so `tfm_detokenize` gives it back. Bytes that the vocabulary
-/// has no token for are left out, as the Hugging Face tokenizer does.
+/// Text is UTF-8. Each run of bytes that is not is a word of its own; where the
+/// vocabulary spells bytes, `tfm_detokenize` gives it back, elsewhere it is read
+/// as one U+FFFD. What the vocabulary has no token for is left out, or is its
+/// unknown token, as the Hugging Face tokenizer does.
 int tfm_tokenize(const tfm_program *program, const char *text, size_t bytes,
                  int32_t *ids, size_t capacity, size_t *count);
 
@@ -181,6 +183,46 @@ int tfm_generate(tfm_session *session, const tfm_prompt *prompts,
                  size_t prompt_count, int32_t max_new_tokens,
                  const tfm_sampling *sampling, tfm_token_callback callback,
                  void *user);
+
+/// The type of a tensor's elements; the numbers of `tfm_element`.
+typedef enum tfm_dtype {
+  TFM_F32 = 0,
+  TFM_F16 = 1,
+  TFM_I32 = 2,
+  TFM_I8 = 3,
+} tfm_dtype;
+
+#define TFM_MAX_RANK 8
+
+/// A dense, row-major array.
+typedef struct tfm_tensor {
+  const char *name;
+  int32_t dtype; ///< `tfm_dtype`
+  int32_t rank;
+  int64_t dims[TFM_MAX_RANK]; ///< [rank], outermost first; −1 where any will do
+  void *data;
+} tfm_tensor;
+
+/// The most inputs and outputs that a function has.
+#define TFM_MAX_TENSORS 16
+
+/// A function of a model that neither makes text nor embeddings.
+typedef struct tfm_signature {
+  const char *name;
+  size_t input_count, output_count;
+  tfm_tensor inputs[TFM_MAX_TENSORS], outputs[TFM_MAX_TENSORS];
+} tfm_signature;
+
+/// Describes function `index`, counted from 0, without data. Fails past the
+/// last one.
+int tfm_get_function(const tfm_program *program, size_t index,
+                     tfm_signature *signature);
+
+/// Runs a function. `inputs` are matched by name, in any order; each must have
+/// the function's type and dimensions. The outputs are described in `outputs`,
+/// [output_count]; their data belongs to the session, until its next call.
+int tfm_run(tfm_session *session, const char *function,
+            const tfm_tensor *inputs, size_t input_count, tfm_tensor *outputs);
 
 /// Makes a running call of `session` return soon: `tfm_generate` with success,
 /// the others with a failure. May be called from any thread and from a signal

@@ -19,8 +19,8 @@ tfm.weight @w : tensor<2xf32> from dense<[1.0, 2.0]> : tensor<2xf16>
 
 // -----
 
-// expected-error @+1 {{expects a file, elements or a packed weight as source, but got "model.gguf"}}
-tfm.weight @w : tensor<2xf32> from "model.gguf"
+// expected-error @+1 {{expects a file, elements, a name or a packed weight as source, but got 7}}
+tfm.weight @w : tensor<2xf32> from 7
 
 // -----
 

@@ -45,17 +45,15 @@ static void checkTokenizer(ResourceOp resource, int64_t vocabulary,
   std::memcpy(words.data(), blob->data(), blob->size());
   ::tfm::Tokenizer tokenizer;
   std::vector<int32_t> ids;
-  std::string decoded;
   if (::tfm::Error error =
           tokenizer.create(words.data(), blob->size(), vocabulary))
     llvm::report_fatal_error(llvm::StringRef(error.message()));
   if (::tfm::Error error = tokenizer.encode(prompt, ids))
     llvm::report_fatal_error(llvm::StringRef(error.message()));
-  for (int32_t id : ids) {
+  for (int32_t id : ids)
     if (id < 0 || id >= vocabulary)
       llvm::report_fatal_error("a token is outside the vocabulary");
-    tokenizer.decode(id, decoded);
-  }
+  tokenizer.decode(ids);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

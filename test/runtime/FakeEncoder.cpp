@@ -60,7 +60,7 @@ struct Blob {
     for (int i = 0; i < vocabulary; ++i)
       blob.tokens.push_back({i < 94 ? std::string(1, static_cast<char>('!' + i))
                                     : "t" + std::to_string(i),
-                             TFM_TOKEN_NORMAL});
+                             TokenKind::Word});
     words = blob.write(bytes);
   }
 };

@@ -137,9 +137,9 @@ struct Blob {
     for (int i = 0; i < fakeEos; ++i)
       blob.tokens.push_back({i < 94 ? std::string(1, static_cast<char>('!' + i))
                                     : "t" + std::to_string(i),
-                             TFM_TOKEN_NORMAL});
-    blob.tokens.push_back({"<end>", TFM_TOKEN_CONTROL});
-    blob.tokens.push_back({"<poison>", TFM_TOKEN_UNUSED});
+                             TokenKind::Word});
+    blob.tokens.push_back({"<end>", TokenKind::Control});
+    blob.tokens.push_back({"<poison>", TokenKind::Unused});
     words = blob.write(bytes);
   }
 };

@@ -1,13 +1,13 @@
 //===- TokenizerBlob.h - Small tokenizers for tests -------------*- C++ -*-===//
 //
-// Writes the blob of tfm_tokenizer_format.h from token spellings.
+// Byte-level BPE from token spellings, as the importer makes it of SmolLM2's.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TFM_TEST_RUNTIME_TOKENIZERBLOB_H
 #define TFM_TEST_RUNTIME_TOKENIZERBLOB_H
 
-#include "runtime/include/tfm_tokenizer_format.h"
+#include "import/TokenizerBlob.h"
 
 #include <cstring>
 #include <map>
@@ -17,43 +17,53 @@
 
 namespace tfm::test {
 
+enum class TokenKind {
+  Word,    ///< made by merges
+  Control, ///< found in text whole, decodes to nothing
+  User,    ///< found in text whole, decodes to its string
+  Unused,  ///< never made from text
+};
+
+/// Words of 8 bytes, for the alignment that the format asks for; `bytes`
+/// receives the blob's size.
+inline std::vector<uint64_t> alignBlob(const std::string &blob,
+                                       uint64_t &bytes) {
+  bytes = blob.size();
+  std::vector<uint64_t> words((bytes + 7) / 8);
+  std::memcpy(words.data(), blob.data(), bytes);
+  return words;
+}
+
 struct TokenizerBlob {
-  uint32_t preTokenizer = TFM_PRE_TOKENIZER_SMOLLM;
-  std::vector<std::pair<std::string, tfm_token_type>> tokens;
+  std::vector<std::pair<std::string, TokenKind>> tokens;
   std::vector<std::pair<std::string, std::string>> merges;
 
-  /// Words of 8 bytes, for the alignment that the format asks for; `bytes`
-  /// receives the blob's size.
-  std::vector<uint64_t> write(uint64_t &bytes) const {
+  mlir::tfm::TokenizerBlob make() const {
+    mlir::tfm::TokenizerBlob blob;
     std::map<std::string, uint32_t> ids;
-    std::vector<uint32_t> offsets = {0};
-    std::string types, strings;
-    for (const auto &[text, type] : tokens) {
+    for (const auto &[text, kind] : tokens) {
       ids.emplace(text, static_cast<uint32_t>(ids.size()));
-      types += static_cast<char>(type);
-      strings += text;
-      offsets.push_back(static_cast<uint32_t>(strings.size()));
+      uint8_t flags = kind == TokenKind::Control
+                          ? TFM_TOKEN_ADDED | TFM_TOKEN_SPECIAL
+                      : kind == TokenKind::User ? TFM_TOKEN_ADDED
+                                                : 0;
+      blob.tokens.push_back({text, flags, kind == TokenKind::Word});
     }
-    std::vector<tfm_merge> pairs;
     for (const auto &[left, right] : merges)
-      pairs.push_back({ids.at(left), ids.at(right), ids.at(left + right)});
-    tfm_tokenizer_header header = {TFM_TOKENIZER_MAGIC,
-                                   TFM_TOKENIZER_VERSION,
-                                   preTokenizer,
-                                   static_cast<uint32_t>(tokens.size()),
-                                   static_cast<uint32_t>(pairs.size()),
-                                   static_cast<uint32_t>(strings.size()),
-                                   0};
-    std::string blob(reinterpret_cast<char *>(&header), sizeof header);
-    blob.append(reinterpret_cast<char *>(offsets.data()),
-                offsets.size() * sizeof(uint32_t));
-    blob.append(reinterpret_cast<char *>(pairs.data()),
-                pairs.size() * sizeof(tfm_merge));
-    blob += types + strings;
-    bytes = blob.size();
-    std::vector<uint64_t> words((bytes + 7) / 8);
-    std::memcpy(words.data(), blob.data(), bytes);
-    return words;
+      blob.merges.push_back(
+          {ids.at(left), ids.at(right), ids.at(left + right)});
+    blob.preTokenizer = {
+        {TFM_STEP_SPLIT, TFM_SPLIT_ISOLATED, R"(\p{N})"},
+        {TFM_STEP_SPLIT, TFM_SPLIT_ISOLATED,
+         R"('(?:[stmd]|re|ve|ll)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+)"
+         R"(|\s+(?!\S)|\s+)"},
+        {TFM_STEP_SPELL_BYTES}};
+    blob.decoder = {{TFM_STEP_READ_BYTE_TOKENS}, {TFM_STEP_READ_BYTES}};
+    return blob;
+  }
+
+  std::vector<uint64_t> write(uint64_t &bytes) const {
+    return alignBlob(make().encode(), bytes);
   }
 };
 

@@ -49,16 +49,16 @@ int32_t charId(char c) { return c - '!'; }
 TokenizerBlob makeBlob() {
   TokenizerBlob blob;
   for (char c = '!'; c <= '~'; ++c)
-    blob.tokens.push_back({std::string(1, c), TFM_TOKEN_NORMAL});
+    blob.tokens.push_back({std::string(1, c), TokenKind::Word});
   // In GPT-2's alphabet 0x82 is U+0124, 0xAC itself and 0xE2 itself.
   for (const char *text :
        {"Ġ", "Ċ", "â", "Ĥ", "¬", "12", "ab", "bc", "abc", "aa", "Ġa", "ĠĠ"})
-    blob.tokens.push_back({text, TFM_TOKEN_NORMAL});
-  blob.tokens.push_back({"<s>", TFM_TOKEN_CONTROL});
-  blob.tokens.push_back({"<s>>", TFM_TOKEN_CONTROL});
-  blob.tokens.push_back({"<user é>", TFM_TOKEN_USER_DEFINED});
-  blob.tokens.push_back({"<unused>", TFM_TOKEN_UNUSED});
-  blob.tokens.push_back({"<0x0A>", TFM_TOKEN_BYTE});
+    blob.tokens.push_back({text, TokenKind::Word});
+  blob.tokens.push_back({"<s>", TokenKind::Control});
+  blob.tokens.push_back({"<s>>", TokenKind::Control});
+  blob.tokens.push_back({"<user é>", TokenKind::User});
+  blob.tokens.push_back({"<unused>", TokenKind::Unused});
+  blob.tokens.push_back({"<0x0A>", TokenKind::Unused});
   blob.merges = {{"b", "c"}, {"a", "b"}, {"a", "bc"}, {"a", "a"},
                  {"Ġ", "a"}, {"Ġ", "Ġ"}, {"1", "2"}};
   return blob;
@@ -87,10 +87,7 @@ protected:
   std::string decode(const std::vector<int32_t> &ids) {
     Tokenizer tokenizer;
     EXPECT_FALSE(tokenizer.create(words.data(), bytes, Count));
-    std::string text;
-    for (int32_t id : ids)
-      tokenizer.decode(id, text);
-    return text;
+    return tokenizer.decode(ids);
   }
 
   std::vector<uint64_t> words;
@@ -176,27 +173,89 @@ TEST_F(TokenizerTest, LongWordsTakeNoLongTime) {
 }
 
 TEST_F(TokenizerTest, NamesWhatIsWrongWithABlob) {
-  TokenizerBlob unknown = makeBlob();
-  unknown.preTokenizer = 77;
-  EXPECT_THAT(create(unknown), HasSubstr("kind 77"));
-
-  SetUp();
-  auto createChanged = [&](size_t word, uint32_t value) {
+  auto withFields = [&](auto change) {
     std::vector<uint64_t> changed = words;
-    reinterpret_cast<uint32_t *>(changed.data())[word] = value;
+    change(*reinterpret_cast<tfm_tokenizer_header *>(changed.data()));
     return Tokenizer().create(changed.data(), bytes, Count).message();
   };
-  EXPECT_THAT(createChanged(0, 0), HasSubstr("TFMTOKEN"));
-  EXPECT_THAT(createChanged(2, 9), HasSubstr("version to be 1, but got 9"));
-  EXPECT_THAT(createChanged(4, 5), HasSubstr("number of tokens"));
-  EXPECT_THAT(createChanged(5, 1 << 30), HasSubstr("too many"));
-  EXPECT_THAT(createChanged(5, 8), HasSubstr("size"));
-  EXPECT_THAT(createChanged(6, 1), HasSubstr("size"));
-  EXPECT_THAT(createChanged(8 + 3, 1 << 20), HasSubstr("token 3"));
-  EXPECT_THAT(createChanged(8 + Count + 1, Count), HasSubstr("merge 0"));
-  EXPECT_THAT(createChanged(8 + Count + 1 + 3 * 7, 0), HasSubstr("type 0"));
+  using Header = tfm_tokenizer_header;
+  EXPECT_THAT(withFields([](Header &header) { header.magic = 0; }),
+              HasSubstr("TFMTOKEN"));
+  EXPECT_THAT(withFields([](Header &header) { header.version = 9; }),
+              HasSubstr("version to be 2, but got 9"));
+  EXPECT_THAT(withFields([](Header &header) { header.merge_count = 1 << 30; }),
+              HasSubstr("at most 16777216 merges, but got 1073741824"));
+  EXPECT_THAT(withFields([](Header &header) { header.token_count = ~0u; }),
+              HasSubstr("at most 16777216 tokens"));
+  EXPECT_THAT(withFields([](Header &header) { header.decoder_count = 999; }),
+              HasSubstr("at most 256 steps"));
+  EXPECT_THAT(withFields([](Header &header) { ++header.string_bytes; }),
+              HasSubstr("size"));
+  EXPECT_THAT(withFields([](Header &header) { header.model = 5; }),
+              HasSubstr("unknown model 5"));
+  EXPECT_THAT(withFields([](Header &header) { header.unknown = Count; }),
+              HasSubstr("unknown token names the token"));
+  EXPECT_THAT(withFields([](Header &header) { header.word_suffix = 999; }),
+              HasSubstr("string 999 past the last"));
   for (uint64_t cut = 0; cut < bytes; ++cut)
     EXPECT_TRUE(Tokenizer().create(words.data(), cut, Count));
+  EXPECT_THAT(Tokenizer().create(words.data(), bytes, Count + 1).message(),
+              HasSubstr("expects a tokenizer of 112 tokens"));
+}
+
+TEST_F(TokenizerTest, NamesWhatIsWrongWithABlobsParts) {
+  auto create = [&](auto change) {
+    mlir::tfm::TokenizerBlob blob = makeBlob().make();
+    change(blob);
+    uint64_t bytes;
+    std::vector<uint64_t> words = alignBlob(blob.encode(), bytes);
+    return Tokenizer().create(words.data(), bytes, Count).message();
+  };
+  using Blob = mlir::tfm::TokenizerBlob;
+  EXPECT_THAT(create([](Blob &blob) { blob.tokens[3].flags = 64; }),
+              HasSubstr("token 3 has the unknown flags 64"));
+  EXPECT_THAT(create([](Blob &blob) { blob.tokens[3].text = "a"; }),
+              HasSubstr("out of order"));
+  EXPECT_THAT(create([](Blob &blob) { blob.merges[0].result = Count; }),
+              HasSubstr("merge 0 names a token past the last"));
+  EXPECT_THAT(create([](Blob &blob) { blob.suffix = {Count}; }),
+              HasSubstr("suffix names the token 111 past the last"));
+  EXPECT_THAT(
+      create([](Blob &blob) { blob.normalizer = {{TFM_STEP_SPLIT, 0, "a"}}; }),
+      HasSubstr("step 0 of the tokenizer's normalizer has the unknown "
+                "kind 4"));
+  EXPECT_THAT(create([](Blob &blob) { blob.preTokenizer[1].flags = 16; }),
+              HasSubstr("step 1 of the tokenizer's pre-tokenizer has the "
+                        "unknown flags 16"));
+  EXPECT_THAT(create([](Blob &blob) { blob.preTokenizer[0].first = "("; }),
+              HasSubstr("pattern '(' at byte 1"));
+  EXPECT_THAT(create([](Blob &blob) {
+                blob.decoder.insert(blob.decoder.begin(),
+                                    {TFM_STEP_TRIM, 1, " "});
+              }),
+              HasSubstr("goes on after trimming"));
+}
+
+TEST_F(TokenizerTest, CutsBeforeTheSuffix) {
+  mlir::tfm::TokenizerBlob blob = makeBlob().make();
+  blob.prefix = {Start};
+  blob.suffix = {User, StartLong};
+  words = alignBlob(blob.encode(), bytes);
+  Tokenizer tokenizer;
+  ASSERT_FALSE(tokenizer.create(words.data(), bytes, Count));
+  EXPECT_THAT(encode("abcx"),
+              ElementsAre(Start, abc, charId('x'), User, StartLong));
+  auto cut = [&](size_t most) {
+    std::vector<int32_t> ids = encode("abcx");
+    tokenizer.truncate(ids, most);
+    return ids;
+  };
+  EXPECT_EQ(cut(9), encode("abcx"));
+  EXPECT_EQ(cut(5), encode("abcx"));
+  EXPECT_THAT(cut(4), ElementsAre(Start, abc, User, StartLong));
+  EXPECT_THAT(cut(3), ElementsAre(Start, User, StartLong));
+  EXPECT_THAT(cut(1), ElementsAre(StartLong));
+  EXPECT_THAT(cut(0), ElementsAre());
 }
 
 // The fake model's one control token is its end of text.

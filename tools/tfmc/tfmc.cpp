@@ -9,6 +9,7 @@
 #include "codegen/llvm/Passes.h"
 #include "import/Import.h"
 #include "import/Resources.h"
+#include "import/SafetensorsWeights.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -39,7 +40,7 @@ namespace {
 enum class Stage { Graph, Fused, Kernels, Planned, Llvm, Obj, So, Exe };
 
 struct Options {
-  std::string input, output, dumpFolder;
+  std::string input, output, weights, dumpFolder;
   Stage stage = Stage::Exe;
   std::vector<std::string> march;
   Activations activations = Activations::I8;
@@ -148,6 +149,9 @@ LogicalResult Driver::load() {
     module = importModel(options.input, context);
   }
   if (!module)
+    return failure();
+  if (!options.weights.empty() &&
+      failed(bindNamedWeights(*module, options.weights)))
     return failure();
   if (!module->getOps<LLVM::LLVMFuncOp>().empty())
     return module->emitError("expects IR of stage graph, fused, kernels or "
@@ -338,6 +342,9 @@ int main(int argc, char **argv) {
   app.add_option("-o,--output", options.output,
                  "the file to write (default: the model's name; IR: standard "
                  "output)");
+  app.add_option("--weights", options.weights,
+                 "the safetensors file whose tensors an .mlir model names")
+      ->option_text("FILE");
   app.add_option("--emit", options.stage,
                  "the stage to stop at: graph, fused, kernels, planned, llvm, "
                  "obj, so or exe")

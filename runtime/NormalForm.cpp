@@ -1,11 +1,11 @@
-//===- Nfc.cpp - Unicode's normal form C ----------------------------------===//
+//===- NormalForm.cpp - Unicode's normal forms, and lower case ------------===//
 //
 // utf8proc knows the characters. Its own functions for whole texts sort
 // combining marks in quadratic time, so marks are sorted here.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/Nfc.h"
+#include "runtime/NormalForm.h"
 #include "runtime/Utf8.h"
 
 #include <algorithm>
@@ -15,12 +15,21 @@
 
 using namespace tfm;
 
-static constexpr auto options =
-    static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+static utf8proc_option_t getOptions(tfm_normal_form form) {
+  int options = UTF8PROC_STABLE;
+  if (form == TFM_NORMAL_FORM_C || form == TFM_NORMAL_FORM_KC)
+    options |= UTF8PROC_COMPOSE;
+  else
+    options |= UTF8PROC_DECOMPOSE;
+  if (form == TFM_NORMAL_FORM_KC || form == TFM_NORMAL_FORM_KD)
+    options |= UTF8PROC_COMPAT;
+  return static_cast<utf8proc_option_t>(options);
+}
 
-/// Appends the canonical decomposition of one character.
-static void decompose(char32_t code, std::vector<utf8proc_int32_t> &codes) {
-  constexpr size_t maxParts = 4; // Unicode Standard Annex #15, section 3
+/// Appends the decomposition of one character.
+static void decompose(char32_t code, utf8proc_option_t options,
+                      std::vector<utf8proc_int32_t> &codes) {
+  constexpr size_t maxParts = 18; // of U+FDFA in form KD
   size_t begin = codes.size();
   codes.resize(begin + maxParts);
   int boundClass = 0; // of graphemes, which are not asked for
@@ -55,8 +64,10 @@ static void sortMarks(std::vector<utf8proc_int32_t> &codes) {
   }
 }
 
-/// Composes `codes`, appends them to `text` and clears them.
-static void flush(std::vector<utf8proc_int32_t> &codes, std::string &text) {
+/// Appends decomposed characters to `text`, composed if `options` say so, and
+/// clears them.
+static void flush(std::vector<utf8proc_int32_t> &codes,
+                  utf8proc_option_t options, std::string &text) {
   sortMarks(codes);
   auto count = static_cast<utf8proc_ssize_t>(codes.size());
   codes.push_back(0); // room for the terminator
@@ -66,23 +77,43 @@ static void flush(std::vector<utf8proc_int32_t> &codes, std::string &text) {
   codes.clear();
 }
 
-std::string tfm::toNfc(std::string_view text) {
+std::string tfm::toNormalForm(std::string_view text, tfm_normal_form form) {
   // A vowel that composes with nothing before it. utf8proc 2.8 takes it for the
   // final consonant of a Hangul syllable that has none, and drops it.
   constexpr char32_t dropped = 0x11A7;
+  utf8proc_option_t options = getOptions(form);
   std::string result;
   std::vector<utf8proc_int32_t> codes;
   while (!text.empty()) {
     Character next = decodeCharacter(text);
     bool isValid = next.kind == Character::Valid;
     if (!isValid || next.code == dropped)
-      flush(codes, result);
+      flush(codes, options, result);
     if (isValid)
-      decompose(next.code, codes);
+      decompose(next.code, options, codes);
     else
       result += text[0];
     text.remove_prefix(isValid ? next.bytes : 1);
   }
-  flush(codes, result);
+  flush(codes, options, result);
+  return result;
+}
+
+std::string tfm::toLowerCase(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    Character next = decodeCharacter(text);
+    bool isValid = next.kind == Character::Valid;
+    size_t bytes = isValid ? next.bytes : 1;
+    auto code = static_cast<utf8proc_int32_t>(next.code);
+    // The one character whose lower case is two (SpecialCasing.txt).
+    if (isValid && code == 0x130)
+      result += "i\u0307";
+    else if (isValid && utf8proc_tolower(code) != code)
+      appendCharacter(static_cast<char32_t>(utf8proc_tolower(code)), result);
+    else
+      result += text.substr(0, bytes);
+    text.remove_prefix(bytes);
+  }
   return result;
 }
