@@ -16,7 +16,7 @@ tools = os.path.join(config.build_root, "bin")
 config.environment["PATH"] = os.pathsep.join(
     [tools, config.llvm_tools, config.environment["PATH"]]
 )
-# How scripts/check has clang link compiled models with a profile.
+# How scripts/check has clang link compiled models with a sanitizer or profile.
 if "CCC_OVERRIDE_OPTIONS" in os.environ:
     config.environment["CCC_OVERRIDE_OPTIONS"] = os.environ[
         "CCC_OVERRIDE_OPTIONS"]

@@ -10,7 +10,6 @@ using namespace mlir::tfm;
 using Halide::Expr;
 using Halide::Func;
 using Halide::ImageParam;
-using Halide::LoopLevel;
 using Halide::TailStrategy;
 using Halide::Var;
 
@@ -146,7 +145,7 @@ LogicalResult KernelEmitter::emitOutputs() {
     out(vars) = tensor.func(vars);
     outputs.push_back(out);
   }
-  for (Func out : outputs)
+  for (const Func &out : outputs)
     out.output_buffer().dim(0).set_stride(1);
   return success();
 }
@@ -199,7 +198,7 @@ void KernelEmitter::scheduleGeneric() {
     for (int i = 0; i != f.num_update_definitions(); ++i)
       f.update(i).vectorize(f.args()[0], lanes, TailStrategy::GuardWithIf);
   };
-  for (Func out : outputs)
+  for (const Func &out : outputs)
     if (!out.has_update_definition())
       vectorize(out);
   for (const Intermediate &intermediate : intermediates) {

@@ -83,6 +83,7 @@ static ir::LoweredFunc createDispatch(const std::string &name,
   const ir::LoweredArgument &output = arguments[lengthAt];
 
   std::vector<Halide::Expr> passed;
+  passed.reserve(arguments.size());
   for (const ir::LoweredArgument &argument : arguments)
     passed.push_back(argument.is_buffer()
                          ? getBuffer(argument)

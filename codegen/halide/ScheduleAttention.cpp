@@ -12,7 +12,6 @@ using namespace mlir;
 using namespace mlir::tfm;
 using Halide::Func;
 using Halide::LoopLevel;
-using Halide::RVar;
 using Halide::TailStrategy;
 using Halide::Var;
 

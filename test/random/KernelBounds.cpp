@@ -214,8 +214,8 @@ bool Analysis::visit(Operation *op) {
         return pass(
             {x.largest, 1.13 * x.error + kFunctionUnits * kUnit * x.largest});
       })
-      .Case<SplitHeadsOp, MergeHeadsOp, RepeatHeadsOp, ApplyMaskOp>(
-          [&](auto op) { return pass(of(op->getOperand(0))); })
+      .Case<SplitHeadsOp, MergeHeadsOp, RepeatHeadsOp, TransposeOp,
+            ApplyMaskOp>([&](auto op) { return pass(of(op->getOperand(0))); })
       .Case([&](RopeOp op) {
         // Frequency, angle, and the reduction of the angle are rounded.
         double position = getLength() + of(op.getOffsets()).largest;
