@@ -194,7 +194,7 @@ Error mlir::tfm::importHuggingFace(StringRef directory, ModuleOp module) {
   if (Error error =
           importTokenizerJson(directory, vocabulary, module, encoder->longest))
     return error;
-  StringRef name = llvm::sys::path::filename(directory);
+  StringRef name = llvm::sys::path::filename(directory.rtrim('/'));
   module->setAttr("tfm.model",
                   ModelAttr::get(module.getContext(), name, *type, context,
                                  vocabulary, /*bos=*/-1, /*eos=*/-1,

@@ -69,6 +69,14 @@ int tfm_tokenize(const tfm_program *program, const char *text, size_t bytes,
   return finish(error);
 }
 
+size_t tfm_truncate(const tfm_program *program, int32_t *ids, size_t count,
+                    size_t most) {
+  std::vector<int32_t> tokens(ids, ids + count);
+  program->program.tokenizer().truncate(tokens, most);
+  std::copy(tokens.begin(), tokens.end(), ids);
+  return tokens.size();
+}
+
 int tfm_detokenize(const tfm_program *program, const int32_t *ids, size_t count,
                    char *text, size_t capacity, size_t *bytes) {
   std::string decoded = program->program.tokenizer().decode({ids, count});
@@ -128,8 +136,8 @@ int tfm_get_function(const tfm_program *program, size_t index,
 
 int tfm_run(tfm_session *session, const char *function,
             const tfm_tensor *inputs, size_t input_count, tfm_tensor *outputs) {
-  return finish(session, session->session.run(function, {inputs, input_count},
-                                              outputs));
+  return finish(session,
+                session->session.run(function, {inputs, input_count}, outputs));
 }
 
 int tfm_generate(tfm_session *session, const tfm_prompt *prompts,

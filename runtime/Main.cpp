@@ -404,8 +404,18 @@ void embed(const Program &program, const Options &options,
   auto size = static_cast<size_t>(info.embedding);
   std::vector<Ids> ids;
   std::vector<tfm_prompt> prompts;
-  for (const std::string &text : texts)
-    ids.push_back(tokenize(program, text));
+  auto most = static_cast<size_t>(
+      options.session.context ? options.session.context : info.context);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    Ids &text = ids.emplace_back(tokenize(program, texts[i]));
+    size_t count = text.size();
+    text.resize(tfm_truncate(program.get(), text.data(), count, most));
+    if (text.size() < count)
+      std::fprintf(stderr,
+                   "note: text %zu has %zu tokens, of which %zu are "
+                   "used\n",
+                   i + 1, count, text.size());
+  }
   for (const Ids &text : ids)
     prompts.push_back({text.data(), text.size()});
   tfm_session_options sessionOptions = options.session;

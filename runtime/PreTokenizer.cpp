@@ -25,7 +25,8 @@ Error Rewriter::create(const TokenizerData &data, const tfm_text_step &step) {
   return pattern.create(data.string(step.strings[0]));
 }
 
-Error Rewriter::apply(Matcher &matcher, bool isFirst, std::string &text) const {
+Error Rewriter::apply(Workspace &workspace, bool isFirst,
+                      std::string &text) const {
   switch (step.kind) {
   case TFM_STEP_NORMAL_FORM:
     text = toNormalForm(text, static_cast<tfm_normal_form>(step.flags));
@@ -41,19 +42,22 @@ Error Rewriter::apply(Matcher &matcher, bool isFirst, std::string &text) const {
   }
   if ((step.flags & TFM_REPLACE_FIRST) && !isFirst)
     return {};
-  if (Error error = matcher.findAll(pattern, text))
+  if (Error error = workspace.matcher.findAll(pattern, text))
     return error;
-  if (matcher.matches().empty())
+  if (workspace.matcher.matches().empty())
     return {};
   std::string result;
   size_t end = 0;
-  for (Matcher::Match match : matcher.matches()) {
+  for (Matcher::Match match : workspace.matcher.matches()) {
     result.append(text, end, match.begin - end);
     result += before;
     if (step.flags & TFM_REPLACE_AROUND)
       result.append(text, match.begin, match.end - match.begin);
     result += after;
     end = match.end;
+    if (result.size() > workspace.longest)
+      return "expects a tokenizer that makes of a text at most " +
+             std::to_string(workspace.longest) + " bytes, but got more";
   }
   result.append(text, end);
   text = std::move(result);
@@ -115,13 +119,13 @@ static std::vector<Part> joinParts(std::vector<Part> parts, uint32_t behavior) {
 }
 
 /// Appends the words of `piece`.
-static Error cut(Matcher &matcher, const Regex &pattern, uint32_t flags,
+static Error cut(Workspace &workspace, const Regex &pattern, uint32_t flags,
                  Piece piece, std::vector<Piece> &words) {
-  if (Error error = matcher.findAll(pattern, piece.text))
+  if (Error error = workspace.matcher.findAll(pattern, piece.text))
     return error;
   uint32_t behavior = flags & ~TFM_SPLIT_INVERT;
-  std::vector<Part> parts =
-      findParts(matcher.matches(), piece.text.size(), flags & TFM_SPLIT_INVERT);
+  std::vector<Part> parts = findParts(
+      workspace.matcher.matches(), piece.text.size(), flags & TFM_SPLIT_INVERT);
   if (behavior > TFM_SPLIT_REMOVED)
     parts = joinParts(std::move(parts), behavior);
   for (const Part &part : parts)
@@ -155,15 +159,16 @@ Error PreTokenizer::create(const TokenizerData &data) {
   return {};
 }
 
-Error PreTokenizer::normalize(Matcher &matcher, bool isFirst,
+Error PreTokenizer::normalize(Workspace &workspace, bool isFirst,
                               std::string &text) const {
   for (const Rewriter &rewriter : normalizer)
-    if (Error error = rewriter.apply(matcher, isFirst, text))
+    if (Error error = rewriter.apply(workspace, isFirst, text))
       return error;
   return {};
 }
 
-Error PreTokenizer::split(Matcher &matcher, Piece piece, Words &words) const {
+Error PreTokenizer::split(Workspace &workspace, Piece piece,
+                          Words &words) const {
   words.pieces.assign(1, piece);
   std::vector<Piece> cutPieces;
   for (const Step &step : steps) {
@@ -171,17 +176,19 @@ Error PreTokenizer::split(Matcher &matcher, Piece piece, Words &words) const {
       cutPieces.clear();
       for (Piece piece : words.pieces)
         if (Error error =
-                cut(matcher, step.pattern, step.flags, piece, cutPieces))
+                cut(workspace, step.pattern, step.flags, piece, cutPieces))
           return error;
       words.pieces.swap(cutPieces);
       continue;
     }
+    std::deque<std::string> texts;
     for (Piece &piece : words.pieces) {
-      std::string &text = words.texts.emplace_back(piece.text);
-      if (Error error = step.rewriter.apply(matcher, piece.isFirst, text))
+      std::string &text = texts.emplace_back(piece.text);
+      if (Error error = step.rewriter.apply(workspace, piece.isFirst, text))
         return error;
       piece.text = text;
     }
+    words.texts.swap(texts);
     std::erase_if(words.pieces, [](Piece piece) { return piece.text.empty(); });
   }
   return {};

@@ -19,6 +19,16 @@
 
 namespace tfm {
 
+/// What rewriting and cutting works with. Belongs to one thread.
+struct Workspace {
+  Matcher matcher;
+  size_t longest = 0; ///< bytes that a rewritten text may have
+
+  /// Prepares for a text of `bytes`. Steps that make it many times as long are
+  /// no language's spelling, and would take all memory.
+  void start(size_t bytes) { longest = 4096 + 64 * bytes; }
+};
+
 /// A step that rewrites text. May be used by several threads.
 class Rewriter {
 public:
@@ -26,7 +36,7 @@ public:
   Error create(const TokenizerData &data, const tfm_text_step &step);
 
   /// `isFirst`: whether `text` begins what is rewritten.
-  Error apply(Matcher &matcher, bool isFirst, std::string &text) const;
+  Error apply(Workspace &workspace, bool isFirst, std::string &text) const;
 
 private:
   tfm_text_step step = {};
@@ -52,7 +62,7 @@ public:
   bool hasNormalizer() const { return !normalizer.empty(); }
 
   /// Rewrites `text`, UTF-8. `isFirst` as in `Piece`.
-  Error normalize(Matcher &matcher, bool isFirst, std::string &text) const;
+  Error normalize(Workspace &workspace, bool isFirst, std::string &text) const;
 
   /// The words that models make tokens of.
   struct Words {
@@ -61,7 +71,7 @@ public:
   };
 
   /// Cuts `piece`, UTF-8, into `words`, which were empty.
-  Error split(Matcher &matcher, Piece piece, Words &words) const;
+  Error split(Workspace &workspace, Piece piece, Words &words) const;
 
 private:
   struct Step {

@@ -14,9 +14,12 @@
 
 using namespace tfm;
 
-/// Texts may be long, so only patterns that try the same again and again reach
-/// this.
-static constexpr uint32_t matchLimit = 1u << 30;
+/// Only patterns that try the same again and again take as many steps, some
+/// tenths of a second, whatever the length of the text.
+static constexpr uint32_t matchLimit = 1u << 26;
+
+/// KiB, for what machine code has no room for.
+static constexpr uint32_t heapLimit = 1u << 20;
 
 void Regex::Deleter::operator()(pcre2_real_code_8 *code) const {
   pcre2_code_free(code);
@@ -53,7 +56,7 @@ Matcher::Matcher()
       data(pcre2_match_data_create(1, nullptr)) {
   pcre2_set_match_limit(context.get(), matchLimit);
   pcre2_set_depth_limit(context.get(), UINT32_MAX);
-  pcre2_set_heap_limit(context.get(), UINT32_MAX);
+  pcre2_set_heap_limit(context.get(), heapLimit);
 }
 
 Error Matcher::findAll(const Regex &regex, std::string_view text) {

@@ -42,7 +42,7 @@ static void trim(std::string_view character, uint32_t most,
   text.erase(0, dropped);
 }
 
-std::string TokenDecoder::decode(std::string token, Matcher &matcher,
+std::string TokenDecoder::decode(std::string token, Workspace &workspace,
                                  Progress &progress) const {
   bool isFirst = std::exchange(progress.isFirst, false);
   for (const Step &step : steps) {
@@ -66,9 +66,9 @@ std::string TokenDecoder::decode(std::string token, Matcher &matcher,
       trim(step.first, step.flags, progress, token);
       break;
     case TFM_STEP_REPLACE:
-      // A byte has no pattern, and what takes too long to match stays.
+      // A byte has no pattern, and what cannot be rewritten stays.
       if (countValidBytes(token, true) == token.size())
-        (void)step.rewriter.apply(matcher, isFirst, token);
+        (void)step.rewriter.apply(workspace, isFirst, token);
       break;
     }
   }

@@ -24,7 +24,7 @@ public:
   };
 
   /// The bytes that a token spelt `token` adds to the text.
-  std::string decode(std::string token, Matcher &matcher,
+  std::string decode(std::string token, Workspace &workspace,
                      Progress &progress) const;
 
 private:

@@ -30,7 +30,7 @@ Error Tokenizer::create(const void *blob, uint64_t bytes, int32_t vocabulary) {
 Error Tokenizer::findAddedTokens() {
   normalTexts.clear();
   added = addedNormal = AddedTokens(data.flags);
-  Matcher matcher;
+  Workspace workspace;
   for (uint32_t id = 0; id < data.header.token_count; ++id) {
     if (!(data.flags[id] & TFM_TOKEN_ADDED))
       continue;
@@ -40,8 +40,9 @@ Error Tokenizer::findAddedTokens() {
       continue;
     }
     std::string &normal = normalTexts.emplace_back(text);
+    workspace.start(text.size());
     if (countValidBytes(normal, true) == normal.size())
-      if (Error error = preTokenizer.normalize(matcher, true, normal))
+      if (Error error = preTokenizer.normalize(workspace, true, normal))
         return error;
     addedNormal.add(normal, static_cast<int32_t>(id));
   }
@@ -58,7 +59,7 @@ Error Tokenizer::findAddedTokens() {
 struct Tokenizer::Encoding {
   std::vector<int32_t> &ids;
   Merger merger;
-  Matcher matcher;
+  Workspace workspace;
   PreTokenizer::Words words;
 };
 
@@ -87,6 +88,7 @@ Error Tokenizer::encode(std::string_view text,
     text = valid = replaceInvalid(text);
 
   Encoding encoding = {ids, model.makeMerger(), {}, {}};
+  encoding.workspace.start(text.size());
   ids.insert(ids.end(), data.prefix.begin(), data.prefix.end());
   for (const AddedTokens::Part &part : added.find(text)) {
     if (part.id >= 0)
@@ -123,7 +125,8 @@ Error Tokenizer::encodeValid(std::string_view text, bool isFirst,
   std::string normal;
   if (preTokenizer.hasNormalizer()) {
     normal = text;
-    if (Error error = preTokenizer.normalize(encoding.matcher, isFirst, normal))
+    if (Error error =
+            preTokenizer.normalize(encoding.workspace, isFirst, normal))
       return error;
     text = normal;
   }
@@ -141,7 +144,7 @@ Error Tokenizer::encodeNormal(Piece piece, Encoding &encoding) const {
   PreTokenizer::Words &words = encoding.words;
   words.pieces.clear();
   words.texts.clear();
-  if (Error error = preTokenizer.split(encoding.matcher, piece, words))
+  if (Error error = preTokenizer.split(encoding.workspace, piece, words))
     return error;
   for (Piece word : words.pieces)
     model.encode(word.text, encoding.merger, encoding.ids);
@@ -176,10 +179,11 @@ std::string Tokenizer::decode(std::span<const int32_t> ids) const {
 
 std::string_view StreamDecoder::append(int32_t id, bool last) {
   text.erase(0, given);
-  if (tokenizer->isDecoded(id))
-    text += tokenizer->decoder.decode(
-        std::string(tokenizer->data.string(static_cast<uint32_t>(id))), matcher,
-        progress);
+  if (tokenizer->isDecoded(id)) {
+    std::string token(tokenizer->data.string(static_cast<uint32_t>(id)));
+    workspace.start(token.size());
+    text += tokenizer->decoder.decode(std::move(token), workspace, progress);
+  }
   given = text.size() - (last ? 0 : countTruncatedBytes(text));
   return std::string_view(text).substr(0, given);
 }

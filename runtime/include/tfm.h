@@ -79,6 +79,12 @@ void tfm_get_info(const tfm_program *program, tfm_info *info);
 int tfm_tokenize(const tfm_program *program, const char *text, size_t bytes,
                  int32_t *ids, size_t capacity, size_t *count);
 
+/// Cuts the tokens of a text, as `tfm_tokenize` gives them, to at most `most`
+/// and returns how many are left. Those that the model puts around every text
+/// stay.
+size_t tfm_truncate(const tfm_program *program, int32_t *ids, size_t count,
+                    size_t most);
+
 /// Writes the first `capacity` bytes of the text of `count` tokens to `text`
 /// (no terminator) and their full number to `bytes`. Control tokens are empty.
 int tfm_detokenize(const tfm_program *program, const int32_t *ids, size_t count,

@@ -1,4 +1,5 @@
-"""What the tests of SmolLM2 share: the compiled model, and calls of it."""
+"""What the tests of real models share: the compiled models, and calls of them.
+"""
 
 import contextlib
 import fcntl
@@ -12,11 +13,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 BUILD = os.environ.get("TFM_BUILD", os.path.join(ROOT, "build", "release"))
 GGUF = os.path.join(ROOT, "models", "smollm2-135m-instruct-q4_1.gguf")
+MINILM = os.path.join(ROOT, "models", "all-minilm-l6-v2")
 TFMC = os.path.join(BUILD, "bin", "tfmc")
 
-# The ways to compile it that are tested: a name, and the options of tfmc.
-VARIANTS = {"default": [], "f32": ["--activations=f32"],
-            "library.so": ["--emit=so"]}
+# What is compiled: a name, and the arguments of tfmc.
+VARIANTS = {"default": [GGUF], "f32": [GGUF, "--activations=f32"],
+            "library.so": [GGUF, "--emit=so"], "minilm": [MINILM]}
 
 COMPILE_SECONDS, RUN_SECONDS = 1200, 600
 
@@ -25,13 +27,13 @@ def compiled(variant):
     """The path of what tfmc makes, compiled by the first test that asks."""
     folder = os.path.join(BUILD, "test", "models")
     os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, "smollm2-" + variant)
+    path = os.path.join(folder, "model-" + variant)
     with open(path + ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        sources = [TFMC, GGUF] + glob.glob(os.path.join(BUILD, "lib", "*.a"))
+        sources = [TFMC, VARIANTS[variant][0]] + glob.glob(os.path.join(BUILD, "lib", "*.a"))
         newest = max(map(os.path.getmtime, sources))
         if not os.path.exists(path) or os.path.getmtime(path) < newest:
-            subprocess.run([TFMC, GGUF, "-o", path, *VARIANTS[variant]],
+            subprocess.run([TFMC, *VARIANTS[variant], "-o", path],
                            check=True, timeout=COMPILE_SECONDS,
                            stdin=subprocess.DEVNULL)
     return path

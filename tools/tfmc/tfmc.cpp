@@ -87,6 +87,7 @@ private:
 
   LogicalResult checkPaths();
   LogicalResult load();
+  void describeModel();
   LogicalResult limitContext();
   LogicalResult runPasses(void (*build)(OpPassManager &, Activations));
   LogicalResult print();
@@ -153,6 +154,8 @@ LogicalResult Driver::load() {
   if (!options.weights.empty() &&
       failed(bindNamedWeights(*module, options.weights)))
     return failure();
+  if (!(*module)->hasAttr("tfm.model"))
+    describeModel();
   if (!module->getOps<LLVM::LLVMFuncOp>().empty())
     return module->emitError("expects IR of stage graph, fused, kernels or "
                              "planned, but got that of stage llvm, which holds "
@@ -160,6 +163,16 @@ LogicalResult Driver::load() {
   dump.write("import", *module);
   reporter.endImport();
   return success();
+}
+
+/// A model that someone wrote without saying what it is has a name, but neither
+/// context nor vocabulary.
+void Driver::describeModel() {
+  (*module)->setAttr(
+      "tfm.model",
+      ModelAttr::get(&context, llvm::sys::path::stem(options.input), "custom",
+                     /*contextLength=*/1, /*vocabulary=*/0, /*bos=*/-1,
+                     /*eos=*/-1, /*addBos=*/false));
 }
 
 /// Compiles for a smaller context than the model's.
@@ -337,7 +350,8 @@ int main(int argc, char **argv) {
   app.footer(
       "Example: tfmc model.gguf -o model && ./model \"Once upon a time\"");
   app.add_option("model", options.input,
-                 "a GGUF file, or .mlir in the tfm dialect")
+                 "a GGUF file, a Hugging Face directory, or .mlir in the tfm "
+                 "dialect")
       ->required();
   app.add_option("-o,--output", options.output,
                  "the file to write (default: the model's name; IR: standard "
