@@ -232,6 +232,9 @@ LogicalResult ModelCompiler::compileKernels() {
 // Weights
 //===----------------------------------------------------------------------===//
 
+/// Bytes between two weights, of which some may have been left out.
+static constexpr uint64_t kLongestGap = uint64_t(1) << 30;
+
 LogicalResult ModelCompiler::writeWeights() {
   Stopwatch watch;
   SymbolTable symbols(module);
@@ -249,7 +252,13 @@ LogicalResult ModelCompiler::writeWeights() {
   WeightReader reader;
   uint64_t end = 0;
   for (WeightOp weight : placed) {
-    os.write_zeros(*weight.getPlacement() - end);
+    // Not below the last one's end, and not where a file would be all zeros.
+    uint64_t start = *weight.getPlacement();
+    if (start < end || start - end > kLongestGap)
+      return weight.emitOpError("expects to be placed from ")
+             << end << " to " << end + kLongestGap << ", but is placed at "
+             << *weight.getPlacement();
+    os.write_zeros(start - end);
     auto packed = dyn_cast<PackedAttr>(weight.getSource());
     WeightOp source =
         packed ? symbols.lookup<WeightOp>(packed.getWeight().getAttr())
@@ -263,7 +272,7 @@ LogicalResult ModelCompiler::writeWeights() {
                              packed.getPart(), *stored);
     ArrayRef<char> bytes = packed ? ArrayRef<char>(reordered) : *stored;
     os.write(bytes.data(), bytes.size());
-    end = *weight.getPlacement() + bytes.size();
+    end = start + bytes.size();
   }
   os.close();
   if (!error)

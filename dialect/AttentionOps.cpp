@@ -252,6 +252,27 @@ LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
+LogicalResult DropoutOp::inferReturnTypes(MLIRContext *context,
+                                          std::optional<Location> location,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &inferred) {
+  inferred.push_back(adaptor.getInput().getType());
+  return success();
+}
+
+LogicalResult DropoutOp::verify() {
+  double rate = getRate().convertToFloat();
+  if (rate >= 0 && rate < 1)
+    return success();
+  return emitOpError() << "expects a rate of at least 0 and less than 1, but "
+                          "got "
+                       << rate;
+}
+
+OpFoldResult DropoutOp::fold(FoldAdaptor) {
+  return getInput().getType() == getType() ? getInput() : Value();
+}
+
 LogicalResult MixOp::inferReturnTypes(MLIRContext *context,
                                       std::optional<Location> location,
                                       Adaptor adaptor,

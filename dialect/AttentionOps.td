@@ -258,6 +258,29 @@ def Tfm_SoftmaxOp : Tfm_ValueOp<"softmax"> {
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
+def Tfm_DropoutOp : Tfm_ValueOp<"dropout"> {
+  let summary = "drops elements in training, and none at inference";
+  let description = [{
+    result = input. In training an element is 0 with probability `rate`, and
+    else divided by 1 − rate (Srivastava et al., 2014, section 10). The
+    operation is here so that a network can be written as its paper has it.
+
+    Rules:
+    - `dropout-c1`: the rate is at least 0 and less than 1.
+
+    Example:
+
+    ```mlir
+    %y = tfm.dropout %x at 1.000000e-01 : tensor<?x9x?x?xf32>
+    ```
+  }];
+  let arguments = (ins Tfm_Tensor:$input, F32Attr:$rate);
+  let results = (outs Tfm_Tensor:$result);
+  let assemblyFormat = "$input `at` $rate attr-dict `:` type($input)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def Tfm_MixOp : Tfm_ValueOp<"mix"> {
   let summary = "the values, mixed by probabilities: P·V";
   let description = [{
@@ -295,8 +318,9 @@ def Tfm_AttentionOp : Tfm_ValueOp<"attention", [AttrSizedOperandSegments]> {
     result = softmax(scale · Q·K^T + bias, masked) · V, as `scores`, `scale`,
     `add_bias`, `apply_mask`, `softmax` and `mix` define it, without their
     intermediate tensors (Vaswani et al., 2017, equation 1; Dao et al., 2022).
-    With `causal` query s sees the keys 0..s; with `mask` it sees what the mask
-    keeps; with both, what both keep. The sums are f32.
+    With `causal` query s sees the keys 0..s, with `window` W it sees key t if
+    |s − t| < W, with `mask` what the mask keeps, and with several of them what
+    all keep. The sums are f32.
 
     - `query`: [B, H, S, D]
     - `key`: [B, G, T, D]
@@ -324,11 +348,13 @@ def Tfm_AttentionOp : Tfm_ValueOp<"attention", [AttrSizedOperandSegments]> {
   let arguments = (ins
     Tfm_TensorOfRank<4>:$query, Tfm_TensorOfRank<4>:$key,
     Tfm_TensorOfRank<4>:$value, Optional<Tfm_Mask>:$mask,
-    Optional<Tfm_TensorOfRank<4>>:$bias, F32Attr:$scale, UnitAttr:$causal);
+    Optional<Tfm_TensorOfRank<4>>:$bias, F32Attr:$scale, UnitAttr:$causal,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$window);
   let results = (outs Tfm_TensorOfRank<4>:$result);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` $mask^)? (`bias` $bias^)?
-    (`causal` $causal^)? attr-dict `:` functional-type(operands, results)
+    (`causal` $causal^)? (`window` $window^)? attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

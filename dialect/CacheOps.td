@@ -149,9 +149,9 @@ def Tfm_CacheAttentionOp : Tfm_ValueOp<"cache_attention"> {
   let description = [{
     Query s of sample b stands at position p = lengths[b] + s, whose key and
     value have been appended already, and sees the positions 0..p of its own
-    sample:
+    sample, or with `window` W the last W of them:
 
-        result[b, h, s] = softmax over t <= p of
+        result[b, h, s] = softmax over p − W < t <= p of
             (scale · query[b, h, s] · key[b, g, t]) mixing value[b, g, t]
 
     with g = h / (H / G). Keys and values are read as stored, the rest is f32.
@@ -171,10 +171,12 @@ def Tfm_CacheAttentionOp : Tfm_ValueOp<"cache_attention"> {
     ```
   }];
   let arguments = (ins Tfm_TensorOfRank<4>:$query, Tfm_KvCacheType:$cache,
-                       Index:$layer, F32Attr:$scale);
+                       Index:$layer, F32Attr:$scale,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>
+                           :$window);
   let results = (outs Tfm_TensorOfRank<4>:$result);
   let assemblyFormat = [{
-    $query `over` $cache `[` $layer `]` attr-dict `:`
+    $query `over` $cache `[` $layer `]` (`window` $window^)? attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;

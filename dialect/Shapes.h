@@ -9,6 +9,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
+#include <optional>
 
 namespace mlir::tfm {
 
@@ -41,6 +42,15 @@ LogicalResult verifyGroupedHeads(Operation *op, int64_t heads, int64_t groups);
 LogicalResult verifyBroadcasts(Operation *op, StringRef name,
                                ArrayRef<int64_t> shape,
                                ArrayRef<int64_t> scores);
+
+/// The dimension that two make together of which one may be 1, as far as they
+/// are known, or none if they don't go together.
+std::optional<int64_t> broadcastDims(int64_t lhs, int64_t rhs);
+
+/// Fails unless the dimensions of two shapes [B, H, S, T], those of lhs and
+/// rhs, go together.
+LogicalResult verifyMutualBroadcast(Operation *op, ArrayRef<int64_t> lhs,
+                                    ArrayRef<int64_t> rhs);
 
 /// `cache-c1`: fails unless every other use of `cache` comes before `op`, which
 /// consumes it.

@@ -132,3 +132,21 @@ LogicalResult tfm::verifyBroadcasts(Operation *op, StringRef name,
                                << dim << " and " << s;
   return success();
 }
+
+std::optional<int64_t> tfm::broadcastDims(int64_t lhs, int64_t rhs) {
+  if (rhs == 1 || lhs == rhs)
+    return lhs;
+  if (lhs == 1 || ShapedType::isDynamic(lhs))
+    return rhs;
+  return ShapedType::isDynamic(rhs) ? std::optional(lhs) : std::nullopt;
+}
+
+LogicalResult tfm::verifyMutualBroadcast(Operation *op, ArrayRef<int64_t> lhs,
+                                         ArrayRef<int64_t> rhs) {
+  for (auto [l, r, letter] : llvm::zip_equal(lhs, rhs, StringRef("BHST")))
+    if (!broadcastDims(l, r))
+      return op->emitOpError()
+             << "expects lhs and rhs to have equal " << letter
+             << ", or 1 in one of them, but got " << l << " and " << r;
+  return success();
+}

@@ -1,5 +1,4 @@
-//===- TokenizerJson.h - Tokenizers of Hugging Face --------------*- C++
-//-*-===//
+//===- TokenizerJson.h - Tokenizers of Hugging Face -------------*- C++ -*-===//
 
 #ifndef TFM_IMPORT_TOKENIZERJSON_H
 #define TFM_IMPORT_TOKENIZERJSON_H

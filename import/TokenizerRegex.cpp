@@ -121,6 +121,8 @@ Error Translator::translateInClass() {
     if (rest.starts_with("&&"))
       return unsupported("an intersection of classes");
     break;
+  default:
+    break;
   }
   copy(1);
   return Error::success();
@@ -182,6 +184,8 @@ Error Translator::translateEscape() {
       copy(2);
       return Error::success();
     }
+    break;
+  default:
     break;
   }
   if (llvm::isAlnum(letter))

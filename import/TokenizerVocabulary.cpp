@@ -276,13 +276,31 @@ static Error readUnigram(JsonObject &model, Vocabulary &vocabulary) {
                          " tokens of the model");
 }
 
+using Model = TokenizerPart<Vocabulary>;
+static constexpr Model kModels[] = {{"BPE", readBpe},
+                                    {"WordPiece", readWordPiece},
+                                    {"WordLevel", readWordLevel},
+                                    {"Unigram", readUnigram}};
+
+/// The model of a file from before models had a type, by the fields that no
+/// other has.
+static const Model &findOldModel(const nlohmann::json &fields) {
+  if (fields.contains("merges"))
+    return kModels[0];
+  if (fields.contains("max_input_chars_per_word"))
+    return kModels[1];
+  bool isList = fields.contains("vocab") && fields["vocab"].is_array();
+  return kModels[isList ? 3 : 2];
+}
+
 Error mlir::tfm::readTokenizerModel(const JsonValue &value,
                                     TokenizerVocabulary &vocabulary) {
-  static constexpr TokenizerPart<Vocabulary> models[] = {
-      {"BPE", readBpe},
-      {"WordPiece", readWordPiece},
-      {"WordLevel", readWordLevel},
-      {"Unigram", readUnigram},
-  };
-  return readTokenizerPart<Vocabulary>(value, models, vocabulary);
+  Expected<JsonObject> model = JsonObject::open(value);
+  if (!model)
+    return model.takeError();
+  if (value.json->contains("type"))
+    return readTokenizerPart<Vocabulary>(value, kModels, vocabulary);
+  if (Error error = findOldModel(*value.json).read(*model, vocabulary))
+    return error;
+  return model->finish();
 }

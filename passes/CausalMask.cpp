@@ -72,18 +72,30 @@ private:
   }
 
   /// A sum of indices, lengths and small constants, which does not wrap
-  /// around, or null.
-  AffineExpr read(Value value) {
+  /// around, or null. Sums of sums are followed `depth` steps.
+  AffineExpr read(Value value, int depth = 16) {
+    if (depth == 0)
+      return {};
+    if (auto known = expressions.find(value); known != expressions.end())
+      return known->second;
+    AffineExpr expression = readNew(value, depth - 1);
+    expressions[value] = expression;
+    return expression;
+  }
+
+  AffineExpr readNew(Value value, int depth) {
     if (auto argument = dyn_cast<BlockArgument>(value);
         argument && argument.getOwner() == &body)
       return getAffineDimExpr(argument.getArgNumber(), context);
     if (auto add = value.getDefiningOp<arith::AddIOp>()) {
-      AffineExpr lhs = read(add.getLhs()), rhs = read(add.getRhs());
+      AffineExpr lhs = read(add.getLhs(), depth),
+                 rhs = read(add.getRhs(), depth);
       return lhs && rhs ? lhs + rhs : AffineExpr();
     }
     if (auto sub = value.getDefiningOp<arith::SubIOp>()) {
       mayBeNegative = true;
-      AffineExpr lhs = read(sub.getLhs()), rhs = read(sub.getRhs());
+      AffineExpr lhs = read(sub.getLhs(), depth),
+                 rhs = read(sub.getRhs(), depth);
       return lhs && rhs ? lhs - rhs : AffineExpr();
     }
     if (!value.getType().isIndex())
@@ -107,15 +119,19 @@ private:
   MLIRContext *context;
   Block &body;
   SmallVector<DimSource> lengths;
+  DenseMap<Value, AffineExpr> expressions;
   bool mayBeNegative = false;
 };
 } // namespace
+
+bool tfm::hasLengthsOfScores(Value mask, Value query, Value key) {
+  return areEqualDims({mask, 2}, {query, 2}) &&
+         areEqualDims({mask, 3}, {key, 2});
+}
 
 bool tfm::isCausalMask(Value mask, Value query, Value key) {
   auto generate = mask.getDefiningOp<tensor::GenerateOp>();
   return (mask.getDefiningOp<CausalMaskOp>() ||
           (generate && Comparison(generate).isCausal())) &&
-         // A dimension of 1 would broadcast one row or column to all others.
-         areEqualDims({mask, 2}, {query, 2}) &&
-         areEqualDims({mask, 3}, {key, 2});
+         hasLengthsOfScores(mask, query, key);
 }

@@ -28,6 +28,17 @@ static std::optional<DimSource> getSize(OpFoldResult size) {
   return std::nullopt;
 }
 
+/// What two dimensions make together of which one may be 1: the one that is
+/// known to be something else, or that the other leaves.
+static std::optional<DimSource> broadcastSource(DimSource lhs, DimSource rhs) {
+  std::optional<int64_t> l = getKnownDim(lhs), r = getKnownDim(rhs);
+  if (l == 1 || (r && r != 1))
+    return rhs;
+  if (l || r == 1 || areEqualDims(lhs, rhs))
+    return lhs;
+  return std::nullopt;
+}
+
 std::optional<DimSource> tfm::getDimSource(Value value, int64_t dim) {
   using Source = std::optional<DimSource>;
   Operation *op = value.getDefiningOp();
@@ -36,7 +47,7 @@ std::optional<DimSource> tfm::getDimSource(Value value, int64_t dim) {
   return llvm::TypeSwitch<Operation *, Source>(op)
       .Case<RopeOp, RmsNormOp, LayerNormOp, L2NormalizeOp, ActivationOp,
             AddVectorOp, AddOp, MulOp, ScaleOp, AddBiasOp, ApplyMaskOp,
-            SoftmaxOp, tensor::CastOp>(
+            SoftmaxOp, DropoutOp, MaskNotOp, tensor::CastOp>(
           [&](auto op) { return DimSource{op->getOperand(0), dim}; })
       .Case<EmbedOp, EmbedPositionsOp, LinearOp, FfnOp, QuantizeOp,
             QuantizedLinearOp, CacheAttentionOp>(
@@ -69,11 +80,21 @@ std::optional<DimSource> tfm::getDimSource(Value value, int64_t dim) {
         return dim == 3 ? DimSource{op.getKey(), 2}
                         : DimSource{op.getQuery(), dim};
       })
-      .Case([&](CausalMaskOp op) -> Source {
+      .Case<CausalMaskOp, WindowMaskOp>([&](auto op) -> Source {
         if (dim < 2)
           return std::nullopt;
         return DimSource{dim == 2 ? op.getQueries() : op.getKeys(),
                          std::nullopt};
+      })
+      .Case([&](PaddingMaskOp op) -> Source {
+        if (dim == 0)
+          return DimSource{op.getLengths(), 0};
+        if (dim == 3)
+          return DimSource{op.getKeys(), std::nullopt};
+        return std::nullopt;
+      })
+      .Case([&](MaskAndOp op) {
+        return broadcastSource({op.getLhs(), dim}, {op.getRhs(), dim});
       })
       .Case([&](tensor::ExtractSliceOp op) {
         llvm::SmallBitVector dropped = op.getDroppedDims();

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Shapes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -73,18 +74,26 @@ public:
     return success();
   }
 
-  AttentionOp rewrite(RewriterBase &rewriter) {
+  void rewrite(RewriterBase &rewriter) {
     for (ScaleOp op : operandScales)
       rewriter.replaceOp(op, op.getInput());
     rewriter.setInsertionPoint(mix);
     if (bias && biasScale != 1.0f)
       bias = ScaleOp::create(rewriter, mix.getLoc(), bias,
                              rewriter.getF32FloatAttr(biasScale));
-    return rewriter.replaceOpWithNewOp<AttentionOp>(
+    Value mask;
+    for (Value other : otherMasks)
+      mask =
+          mask ? MaskAndOp::create(rewriter, mix.getLoc(), mask, other) : other;
+    rewriter.replaceOpWithNewOp<AttentionOp>(
         mix, mix.getType(), scores.getQuery(), scores.getKey(), mix.getValue(),
         mask, bias, rewriter.getF32FloatAttr(scale),
-        isCausal ? rewriter.getUnitAttr() : UnitAttr());
+        isCausal ? rewriter.getUnitAttr() : UnitAttr(),
+        window ? rewriter.getI64IntegerAttr(*window) : IntegerAttr());
   }
+
+  /// Masks that say t <= s or |s − t| < W, but not provably over S and T.
+  ArrayRef<Operation *> getUnproved() const { return unproved; }
 
 private:
   LogicalResult decline(Operation *op, const Twine &reason) {
@@ -133,17 +142,58 @@ private:
     }
   }
 
-  /// Which masks are causal and which one is not.
+  /// Splits the masks into what is causal, windows, and others.
   LogicalResult matchMasks() {
     for (Value operand : masks) {
-      if (isCausalMask(operand, scores.getQuery(), scores.getKey()))
-        isCausal = true;
-      else if (!mask || mask == operand)
-        mask = operand;
+      // A mask is taken apart only where there is something to take out.
+      SmallVector<Value> parts = getParts(operand);
+      size_t count = parts.size();
+      llvm::erase_if(parts, [&](Value part) { return takeMask(part); });
+      if (parts.size() == count)
+        otherMasks.insert(operand);
       else
-        return decline(mix, "there are two masks that are not provably causal");
+        otherMasks.insert_range(parts);
     }
+    SmallVector<int64_t> shape(4, 1);
+    for (Value other : otherMasks)
+      for (auto [dim, own] : llvm::zip_equal(shape, shapeOf(other))) {
+        std::optional<int64_t> both = broadcastDims(dim, own);
+        if (!both)
+          return decline(mix, "two masks have different shapes");
+        dim = *both;
+      }
     return success();
+  }
+
+  /// The masks that a mask is the `mask_and` of.
+  static SmallVector<Value> getParts(Value mask) {
+    SmallVector<Value> parts;
+    llvm::SetVector<Value> all;
+    all.insert(mask);
+    for (size_t i = 0; i != all.size(); ++i)
+      if (auto both = all[i].getDefiningOp<MaskAndOp>())
+        all.insert_range(both.getOperands());
+      else
+        parts.push_back(all[i]);
+    return parts;
+  }
+
+  /// Makes `causal` or `window` of a mask that says so.
+  bool takeMask(Value mask) {
+    Operation *op = mask.getDefiningOp();
+    if (isCausalMask(mask, scores.getQuery(), scores.getKey())) {
+      isCausal = true;
+      return true;
+    }
+    auto near = dyn_cast_if_present<WindowMaskOp>(op);
+    if (near && hasLengthsOfScores(mask, scores.getQuery(), scores.getKey())) {
+      isCausal |= near.getCausal();
+      window = std::min(window.value_or(near.getWindow()), near.getWindow());
+      return true;
+    }
+    if (isa_and_present<CausalMaskOp, WindowMaskOp, tensor::GenerateOp>(op))
+      unproved.push_back(op);
+    return false;
   }
 
   MixOp mix;
@@ -153,8 +203,11 @@ private:
   float scale = 1.0f, biasScale = 1.0f;
   SmallVector<ScaleOp> operandScales;
   SmallVector<Value> masks;
-  Value mask, bias;
+  llvm::SetVector<Value> otherMasks;
+  SmallVector<Operation *> unproved;
+  Value bias;
   bool isCausal = false;
+  std::optional<uint64_t> window;
 };
 
 struct FuseAttentionPass : tfm::impl::FuseAttentionPassBase<FuseAttentionPass> {
@@ -176,7 +229,7 @@ struct FuseAttentionPass : tfm::impl::FuseAttentionPassBase<FuseAttentionPass> {
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<MixOp> mixes;
-    llvm::SetVector<Operation *> masks;
+    llvm::SetVector<Operation *> unproved;
     getOperation().walk([&](MixOp op) { mixes.push_back(op); });
     for (MixOp mix : mixes) {
       auto softmax = mix.getProbabilities().getDefiningOp<SoftmaxOp>();
@@ -185,15 +238,14 @@ struct FuseAttentionPass : tfm::impl::FuseAttentionPassBase<FuseAttentionPass> {
       Matcher matcher(mix, softmax);
       if (failed(matcher.match()))
         continue;
-      AttentionOp attention = matcher.rewrite(rewriter);
+      matcher.rewrite(rewriter);
       ++numFused;
-      if (Value mask = attention.getMask())
-        masks.insert(mask.getDefiningOp());
+      unproved.insert_range(matcher.getUnproved());
     }
-    for (Operation *mask : masks)
-      if (isa_and_present<CausalMaskOp, tensor::GenerateOp>(mask))
-        mask->emitRemark("stays a mask: it is not provably t <= s over the "
-                         "lengths S and T of the scores");
+    for (Operation *mask : unproved)
+      mask->emitRemark("stays a mask: it is not provably ")
+          << (isa<WindowMaskOp>(mask) ? "a window" : "t <= s")
+          << " over the lengths S and T of the scores";
     // Again for what only dead regions read, until nothing is dead.
     while (succeeded(runRegionDCE(rewriter, getOperation()->getRegions())))
       ;

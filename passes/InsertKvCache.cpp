@@ -29,9 +29,9 @@ static bool isPositionWise(Operation *op) {
   if (auto load = dyn_cast<LoadOp>(op)) // a table of rows has positions
     return cast<RankedTensorType>(load.getType()).getRank() <= 2;
   return isa<EmbedOp, EmbedPositionsOp, RopeOp, SplitHeadsOp, MergeHeadsOp,
-             RepeatHeadsOp, ScaleOp, RmsNormOp, LayerNormOp, L2NormalizeOp,
-             LinearOp, ActivationOp, AddOp, MulOp, AddVectorOp, FfnOp,
-             func::ReturnOp>(op);
+             RepeatHeadsOp, DropoutOp, ScaleOp, RmsNormOp, LayerNormOp,
+             L2NormalizeOp, LinearOp, ActivationOp, AddOp, MulOp, AddVectorOp,
+             FfnOp, func::ReturnOp>(op);
 }
 
 /// Where an operation on positions says at which ones the samples start.
@@ -140,7 +140,7 @@ static void addCache(func::FuncOp function, KvCacheType cacheType) {
                               attention.getValue(), cache, index);
     auto cached = CacheAttentionOp::create(
         builder, attention.getLoc(), attention.getType(), attention.getQuery(),
-        cache, index, attention.getScaleAttr());
+        cache, index, attention.getScaleAttr(), attention.getWindowAttr());
     attention.replaceAllUsesWith(cached.getResult());
     attention.erase();
   }

@@ -38,12 +38,13 @@ using namespace mlir::tfm;
 //===----------------------------------------------------------------------===//
 
 static bool isRelayout(Operation *op) {
-  return isa<SplitHeadsOp, RepeatHeadsOp, RopeOp, CausalMaskOp>(op);
+  return isa<SplitHeadsOp, RepeatHeadsOp, RopeOp, CausalMaskOp, WindowMaskOp,
+             PaddingMaskOp, MaskAndOp, MaskNotOp>(op);
 }
 
 static bool isElementwise(Operation *op) {
   return isa<AddOp, MulOp, AddVectorOp, ActivationOp, ScaleOp, AddBiasOp,
-             ApplyMaskOp>(op);
+             ApplyMaskOp, DropoutOp>(op);
 }
 
 static bool isAnchor(Operation *op) {
@@ -57,7 +58,12 @@ static bool isAnchor(Operation *op) {
 static bool isRowWise(Operation *op) {
   return isa<EmbedOp, RmsNormOp, LayerNormOp, L2NormalizeOp, LinearOp,
              QuantizeOp, QuantizedLinearOp, AddOp, MulOp, AddVectorOp,
-             ActivationOp, ScaleOp>(op);
+             ActivationOp, ScaleOp, DropoutOp>(op);
+}
+
+/// Becomes part of kernels; the host does the rest.
+static bool isOutlined(Operation *op) {
+  return isElementwise(op) || isAnchor(op) || isRelayout(op);
 }
 
 /// True if `op` can be computed along with the tiles of the operation that
@@ -106,9 +112,7 @@ public:
 
 private:
   static bool isReadByHost(Operation *op) {
-    return llvm::any_of(op->getUsers(), [](Operation *user) {
-      return !isElementwise(user) && !isAnchor(user) && !isRelayout(user);
-    });
+    return !llvm::all_of(op->getUsers(), isOutlined);
   }
 
   void place(Operation *op) {
@@ -299,6 +303,24 @@ Value Outliner::flatten(Value value) {
   return tensor::CollapseShapeOp::create(builder, value.getLoc(), value, rows);
 }
 
+/// Fails if a dimension of a result follows from nothing outside of the group.
+static LogicalResult verifyDims(ArrayRef<Value> results,
+                                function_ref<bool(Operation *)> isInside) {
+  for (Value result : results) {
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    for (int64_t dim = 0, rank = type ? type.getRank() : 0; dim != rank;
+         ++dim) {
+      DimSource source = traceDim({result, dim});
+      Operation *op = source.value.getDefiningOp();
+      if (!getKnownDim(source) && isInside(op))
+        return op->emitOpError("expects a dimension ")
+               << *source.dim
+               << " that is known, or that of one of its operands";
+    }
+  }
+  return success();
+}
+
 /// What the launch writes `result` into.
 Value Outliner::createOut(Value result, Type kernelType, bool flat) {
   auto type = cast<RankedTensorType>(kernelType);
@@ -380,6 +402,12 @@ LogicalResult Outliner::outline(ArrayRef<Operation *> ops) {
   SmallVector<Value> results;
   llvm::SmallPtrSet<Operation *, 8> inGroup(ops.begin(), ops.end());
   auto isInside = [&](Operation *op) { return op && inGroup.contains(op); };
+  // A relayout is computed anew by every other group that reads it.
+  auto isReadOutside = [&](OpOperand &use) {
+    return !isInside(use.getOwner()) &&
+           !(isRelayout(use.get().getDefiningOp()) &&
+             isOutlined(use.getOwner()));
+  };
   for (Operation *op : ops) {
     for (Value operand : op->getOperands()) {
       if (isInside(operand.getDefiningOp()))
@@ -388,15 +416,13 @@ LogicalResult Outliner::outline(ArrayRef<Operation *> ops) {
       (append && operand == append.getCache() ? caches : inputs)
           .insert(operand);
     }
-    // A relayout is computed anew by every other group that reads it.
     for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            return !isInside(user) &&
-                   (!isRelayout(op) || !(isElementwise(user) ||
-                                         isAnchor(user) || isRelayout(user)));
-          }))
+      if (llvm::any_of(result.getUses(), isReadOutside))
         results.push_back(result);
   }
+
+  if (failed(verifyDims(results, isInside)))
+    return failure();
 
   bool flat =
       llvm::all_of(ops, isRowWise) && llvm::all_of(results, [](Value result) {
@@ -439,8 +465,7 @@ LogicalResult Outliner::outline(ArrayRef<Operation *> ops) {
         if (auto index = dyn_cast<Value>(size))
           dims[{value, dim}] = index;
     }
-    result.replaceUsesWithIf(
-        value, [&](OpOperand &use) { return !isInside(use.getOwner()); });
+    result.replaceUsesWithIf(value, isReadOutside);
   }
   return success();
 }
@@ -486,7 +511,7 @@ struct OutlineKernelsPass
 
   void eraseOutlined(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (isElementwise(&op) || isAnchor(&op) || isRelayout(&op))
+      if (isOutlined(&op))
         op.erase();
   }
 };

@@ -110,17 +110,24 @@ struct PackWeightsPass : tfm::impl::PackWeightsPassBase<PackWeightsPass> {
     return packed;
   }
 
+  /// Behind what has a place already.
   void place(SymbolTable &symbols) {
     uint64_t end = 0;
+    auto endOf = [](WeightOp weight) {
+      auto type = cast<RankedTensorType>(weight.getType());
+      return llvm::alignTo(*weight.getPlacement() + getStoredBytes(type),
+                           kAlignment);
+    };
+    for (WeightOp weight : getOperation().getOps<WeightOp>())
+      if (weight.getPlacement())
+        end = std::max(end, endOf(weight));
     Builder builder(&getContext());
     getOperation().walk([&](LoadOp load) {
       auto weight = symbols.lookup<WeightOp>(load.getWeight());
       if (weight.getPlacement())
         return;
       weight.setPlacementAttr(builder.getI64IntegerAttr(end));
-      end = llvm::alignTo(
-          end + getStoredBytes(cast<RankedTensorType>(weight.getType())),
-          kAlignment);
+      end = endOf(weight);
     });
   }
 };

@@ -27,17 +27,19 @@ def FuseAttentionPass : Pass<"tfm-fuse-attention", "::mlir::func::FuncOp"> {
   let description = [{
     Before: any function of tfm operations. Products of matrices and repeated
     heads first become `scores` and `mix`, as canonicalization makes of them.
-    Then `mix(softmax(x), v)`, where x comes from `scores(q, k)` through any
-    sequence of `scale`, `add_bias`, `add` and `apply_mask`, becomes
-    `attention`:
+    `dropout` vanishes. Then `mix(softmax(x), v)`, where x comes from
+    `scores(q, k)` through any sequence of `scale`, `add_bias`, `add` and
+    `apply_mask`, becomes `attention`:
 
     - its scale is the product of the factors on the scores, the query and the
       key, where those of the query or the key may stand before `split_heads`
       or `rope`;
     - a mask becomes the attribute `causal` if it provably is t <= s over the S
       and T of the scores: a `causal_mask`, or a `tensor.generate` whose
-      condition is a comparison of sums of indices, lengths and constants.
-      Another mask becomes the operand, with a remark if it is one of those;
+      condition is a comparison of sums of indices, lengths and constants; a
+      `window_mask` over S and T becomes the attribute `window`. They may be
+      part of a `mask_and`. Other masks become the operand, several as their
+      `mask_and`, with a remark if one is of those kinds;
     - what is added becomes the bias, multiplied by the factors after it. Like
       that of `add_bias` it must be finite or −infinity.
 
@@ -48,7 +50,7 @@ def FuseAttentionPass : Pass<"tfm-fuse-attention", "::mlir::func::FuncOp"> {
     - a factor after a mask or bias is not greater than 0, since it would turn
       −infinity around or make NaN of it;
     - the product of all factors is not finite;
-    - there are two masks that are not causal, or two biases;
+    - two masks have different shapes, or there are two biases;
     - key and value may have different numbers of heads;
     - something else stands before the softmax.
 
@@ -86,7 +88,8 @@ def InsertKvCachePass : Pass<"tfm-insert-kv-cache", "::mlir::ModuleOp"> {
     - `@score`: logits of all rows, [B, S, V].
 
     Row s of sample b stands at lengths[b] + s: `rope` gets the lengths as
-    offsets, `attention` becomes `cache_append` and `cache_attention`.
+    offsets, `attention` becomes `cache_append` and `cache_attention`, with its
+    window.
 
     The criterion:
 

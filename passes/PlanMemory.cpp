@@ -17,6 +17,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 namespace mlir::tfm {
 #define GEN_PASS_DEF_PLANMEMORYPASS
@@ -28,6 +29,9 @@ using namespace mlir::tfm;
 
 /// Temporaries start at multiples of a cache line.
 static constexpr int64_t kAlignment = 64;
+
+/// More than any machine has; sums of such sizes are far from wrapping around.
+static constexpr int64_t kMostBytes = int64_t(1) << 40;
 
 namespace {
 /// What the size of a temporary grows with.
@@ -69,7 +73,7 @@ private:
   void rewriteLaunch(LaunchOp launch);
   void finish();
 
-  std::optional<Size> sizeOf(Value size);
+  void findSizes();
   int64_t lastUse(Value value);
   Value scaled(Value unit, int64_t factor);
   Value createView(const Temporary &temporary);
@@ -83,6 +87,8 @@ private:
   DenseMap<Value, size_t> temporaryOf;
   std::array<int64_t, kSizeKinds> peak = {};
   IRMapping buffers;
+  /// What is a product of a constant, B and S.
+  DenseMap<Value, Size> sizes;
   /// Of the arguments that are added.
   SmallVector<Attribute> addedAttrs;
   Value arena;
@@ -104,25 +110,43 @@ MemRefType Planner::bufferType(Type tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-/// Dimension 0 of the first argument is B, dimension 1 is S.
-std::optional<Size> Planner::sizeOf(Value size) {
-  if (std::optional<int64_t> constant = getConstantIntValue(size))
-    return Size{*constant};
-  if (auto dim = size.getDefiningOp<tensor::DimOp>();
-      dim && dim.getSource() == block.getArgument(0)) {
-    if (dim.getConstantIndex() == 0)
-      return Size{1, 1, 0};
-    if (dim.getConstantIndex() == 1)
-      return Size{1, 0, 1};
+/// The product of two sizes, more than `kMostBytes` if it is too large.
+static int64_t multiply(int64_t lhs, int64_t rhs) {
+  std::optional<int64_t> product = llvm::checkedMul(lhs, rhs);
+  bool fits = lhs >= 0 && rhs >= 0 && product && *product <= kMostBytes;
+  return fits ? *product : kMostBytes + 1;
+}
+
+static Size operator*(const Size &lhs, const Size &rhs) {
+  // More than once is too often, however often.
+  return {multiply(lhs.factor, rhs.factor), std::min(lhs.batch + rhs.batch, 2),
+          std::min(lhs.length + rhs.length, 2)};
+}
+
+/// Finds the sizes that are products. Dimension 0 of the first argument is B,
+/// dimension 1 is S.
+void Planner::findSizes() {
+  for (Operation &op : block) {
+    if (op.getNumResults() != 1)
+      continue;
+    Value size = op.getResult(0);
+    if (std::optional<int64_t> constant = getConstantIntValue(size)) {
+      sizes[size] = {*constant, 0, 0};
+    } else if (auto dim = dyn_cast<tensor::DimOp>(op);
+               dim && dim.getSource() == block.getArgument(0)) {
+      if (dim.getConstantIndex() == 0)
+        sizes[size] = {1, 1, 0};
+      else if (dim.getConstantIndex() == 1)
+        sizes[size] = {1, 0, 1};
+    } else if (isa<arith::MulIOp>(op)) {
+      auto lhs = sizes.find(op.getOperand(0)),
+           rhs = sizes.find(op.getOperand(1));
+      if (lhs != sizes.end() && rhs != sizes.end()) {
+        Size product = lhs->second * rhs->second;
+        sizes[size] = product;
+      }
+    }
   }
-  if (auto product = size.getDefiningOp<arith::MulIOp>()) {
-    std::optional<Size> lhs = sizeOf(product.getLhs()),
-                        rhs = sizeOf(product.getRhs());
-    if (lhs && rhs)
-      return Size{lhs->factor * rhs->factor, lhs->batch + rhs->batch,
-                  lhs->length + rhs->length};
-  }
-  return std::nullopt;
 }
 
 int64_t Planner::lastUse(Value value) {
@@ -137,6 +161,7 @@ int64_t Planner::lastUse(Value value) {
 
 /// Finds the temporaries: the tensors that launches write.
 LogicalResult Planner::collect() {
+  findSizes();
   for (auto [index, op] : llvm::enumerate(block))
     positions[&op] = index;
   for (LaunchOp launch : block.getOps<LaunchOp>())
@@ -155,22 +180,24 @@ LogicalResult Planner::collect() {
                           (type.getElementTypeBitWidth() + 7) / 8};
       for (int64_t dim : type.getShape())
         if (!ShapedType::isDynamic(dim))
-          temporary.bytes *= dim;
+          temporary.bytes = multiply(temporary.bytes, dim);
       Size whole;
       for (Value dim : empty.getDynamicSizes()) {
-        std::optional<Size> size = sizeOf(dim);
-        if (!size)
+        auto size = sizes.find(dim);
+        if (size == sizes.end())
           return launch.emitOpError("expects sizes that are products of the "
                                     "batch and the length, but got ")
                  << dim;
-        whole = {whole.factor * size->factor, whole.batch + size->batch,
-                 whole.length + size->length};
+        whole = whole * size->second;
       }
       if (whole.batch > 1 || whole.length > 1)
         return launch.emitOpError("expects sizes with the batch B and the "
                                   "length S once at most, but got B^")
                << whole.batch << "·S^" << whole.length << " in " << type;
-      temporary.bytes *= whole.factor;
+      temporary.bytes = multiply(temporary.bytes, whole.factor);
+      if (temporary.bytes > kMostBytes)
+        return launch.emitOpError("expects temporaries of at most ")
+               << kMostBytes << " bytes per row, but got " << type;
       if (whole.length)
         temporary.kind = SizeKind::PerRow;
       else if (whole.batch)
@@ -456,10 +483,15 @@ namespace {
 struct PlanMemoryPass : tfm::impl::PlanMemoryPassBase<PlanMemoryPass> {
   using Base::Base;
 
+  LogicalResult plan(func::FuncOp function) {
+    if (!llvm::hasSingleElement(function.getBody()))
+      return function.emitError("expects a function of one block");
+    return Planner(function).plan(numTemporaries);
+  }
+
   void runOnOperation() override {
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
-      if (!function->hasAttr("tfm.arena") &&
-          failed(Planner(function).plan(numTemporaries)))
+      if (!function->hasAttr("tfm.arena") && failed(plan(function)))
         return signalPassFailure();
   }
 };

@@ -28,10 +28,13 @@ static bool isSpace(const Character &character) {
 }
 
 /// Whether a character is a part of words: "\w" of Unicode Technical Standard
-/// #18, annex C, but for symbols that are letters in circles and squares.
+/// #18, annex C.
 static bool isWordPart(const Character &character) {
   if (character.kind != Character::Valid)
     return false;
+  auto isIn = [&](char32_t first, char32_t last) {
+    return character.code >= first && character.code <= last;
+  };
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(character.code))) {
   case UTF8PROC_CATEGORY_LU:
   case UTF8PROC_CATEGORY_LL:
@@ -45,8 +48,11 @@ static bool isWordPart(const Character &character) {
   case UTF8PROC_CATEGORY_NL:
   case UTF8PROC_CATEGORY_PC:
     return true;
+  case UTF8PROC_CATEGORY_SO: // letters in circles and squares
+    return isIn(0x24B6, 0x24E9) || isIn(0x1F130, 0x1F149) ||
+           isIn(0x1F150, 0x1F169) || isIn(0x1F170, 0x1F189);
   default:
-    return character.code == 0x200C || character.code == 0x200D;
+    return isIn(0x200C, 0x200D); // joiners
   }
 }
 

@@ -20,7 +20,9 @@ public:
     auto operator<=>(const Entry &) const = default;
   };
 
-  /// `text` sorts behind what was added before.
+  void reserve(size_t count) { entries.reserve(count); }
+
+  /// `text` sorts behind what was added before, or `sort` follows.
   void append(std::string_view text, int32_t value) {
     entries.push_back({text, value});
   }

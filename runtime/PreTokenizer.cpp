@@ -37,7 +37,7 @@ Error Rewriter::apply(Workspace &workspace, bool isFirst,
   case TFM_STEP_SPELL_BYTES:
     text = spellBytes(text);
     return {};
-  case TFM_STEP_REPLACE:
+  default: // TFM_STEP_REPLACE
     break;
   }
   if ((step.flags & TFM_REPLACE_FIRST) && !isFirst)

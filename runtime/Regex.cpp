@@ -16,7 +16,7 @@ using namespace tfm;
 
 /// Only patterns that try the same again and again take as many steps, some
 /// tenths of a second, whatever the length of the text.
-static constexpr uint32_t matchLimit = 1u << 26;
+static constexpr uint32_t matchLimit = 1u << 24;
 
 /// KiB, for what machine code has no room for.
 static constexpr uint32_t heapLimit = 1u << 20;

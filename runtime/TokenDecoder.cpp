@@ -65,7 +65,7 @@ std::string TokenDecoder::decode(std::string token, Workspace &workspace,
     case TFM_STEP_TRIM:
       trim(step.first, step.flags, progress, token);
       break;
-    case TFM_STEP_REPLACE:
+    default: // TFM_STEP_REPLACE
       // A byte has no pattern, and what cannot be rewritten stays.
       if (countValidBytes(token, true) == token.size())
         (void)step.rewriter.apply(workspace, isFirst, token);

@@ -81,6 +81,7 @@ void TokenModel::create(const TokenizerData &data) {
   commonCharacters.fill(-1);
   // WordPiece's values are tokens, Unigram's are places in `scores`.
   bool isUnigram = data.header.model == TFM_MODEL_UNIGRAM;
+  words.reserve(data.words.size());
   for (size_t place = 0; place < data.words.size(); ++place) {
     auto id = static_cast<int32_t>(data.words[place]);
     std::string_view text = data.string(data.words[place]);

@@ -115,8 +115,9 @@ struct KernelEmitter::AttentionOperands {
   Tensor query;
   /// Elements as f32, by position in the tile, d, tile, key head, sample.
   std::function<Expr(Expr t, Expr d, Expr tile, Expr g, Expr b)> key, value;
-  /// How many keys query `s` of sample `b` sees: those from 0 on.
-  std::function<Expr(Expr s, Expr b)> visible;
+  /// Query `s` of sample `b` may see the keys before `end`, from `first` on,
+  /// which is empty if that is always 0.
+  std::function<Expr(Expr s, Expr b)> first, end;
   /// Whether query `s` sees key `t` as well, and what is added to their score;
   /// may be empty.
   std::function<Expr(Expr t, Expr s, Expr h, Expr b)> mask, bias;
@@ -153,7 +154,9 @@ void KernelEmitter::emitAttention(Value result,
   product(t, q, j, tile, g, n, b) +=
       query(depth, q, j, g, n, b) * keys(t, depth, tile, g, b);
   Expr key = tile * kTile + t;
-  Expr keep = key < operands.visible(queryAt(n, q), b);
+  Expr keep = key < operands.end(queryAt(n, q), b);
+  if (operands.first)
+    keep = keep && key >= operands.first(queryAt(n, q), b);
   if (operands.mask)
     keep = keep && operands.mask(key, queryAt(n, q), g * shared + j, b);
   Expr kept = product(t, q, j, tile, g, n, b);
@@ -165,14 +168,22 @@ void KernelEmitter::emitAttention(Value result,
   }
   score(t, q, j, tile, g, n, b) = Halide::select(keep, kept, kMasked);
 
-  // The last row of a block sees the most keys.
-  Expr end = operands.visible(queryAt(n, queries - 1), b);
-  RDom each(0, kTile / kLanes, 0, operands.tiles, "each");
-  each.where(each.y * kTile < end);
-  // Says again what the predicate says, for the bounds of what is computed.
-  auto inSight = [=](Expr tile) {
-    return Halide::clamp(tile, 0, (end - 1) / kTile);
+  // The first row of a block sees the first keys, the last row the last ones.
+  Expr end = operands.end(queryAt(n, queries - 1), b);
+  Expr firstTile = 0;
+  if (operands.first)
+    firstTile = Halide::min(operands.first(queryAt(n, 0), b), end - 1) / kTile;
+  auto isInSight = [=, isAllFromZero = !operands.first](Expr tile) {
+    Expr startsBeforeEnd = tile * kTile < end;
+    return isAllFromZero ? startsBeforeEnd
+                         : startsBeforeEnd && tile >= firstTile;
   };
+  // Says the same, for the bounds of what is computed.
+  auto inSight = [=](Expr tile) {
+    return Halide::clamp(tile, firstTile, (end - 1) / kTile);
+  };
+  RDom each(0, kTile / kLanes, 0, operands.tiles, "each");
+  each.where(isInSight(each.y));
   auto reduceLanes = [&](Func lanes, Expr (*combine)(Expr, Expr)) {
     auto at = [&](int i) { return Expr(lanes(i, q, j, g, n, b)); };
     Expr halves[4];
@@ -205,7 +216,7 @@ void KernelEmitter::emitAttention(Value result,
 
   Func mix(uniqueName("mix")), mixed(uniqueName("mixed"));
   RDom inTile(0, kTile, "in_tile"), tileOfMix(0, operands.tiles, "tile_of_mix");
-  tileOfMix.where(tileOfMix.x * kTile < end);
+  tileOfMix.where(isInSight(tileOfMix.x));
   mix(d, q, j, tile, g, n, b) = 0.0f;
   mix(d, q, j, tile, g, n, b) +=
       weight(inTile, q, j, tile, g, n, b) * values(d, inTile, tile, g, b);
@@ -248,6 +259,11 @@ void KernelEmitter::emitAttention(Value result,
        operands.query.extents[3]});
 }
 
+/// The first position that a query at `position` sees.
+static Expr startOfWindow(Expr position, uint64_t window) {
+  return Halide::max(position + 1 - clampWindow(window), 0);
+}
+
 void KernelEmitter::emit(AttentionOp op) {
   const Tensor key = get(op.getKey()), value = get(op.getValue());
   Expr keys = key.extents[1];
@@ -263,9 +279,14 @@ void KernelEmitter::emit(AttentionOp op) {
     return value.func(d, inRange(t, tile), g, b);
   };
   bool isCausal = op.getCausal();
-  operands.visible = [=](Expr s, Expr b) -> Expr {
-    return isCausal ? Halide::min(s + 1, keys) : keys;
+  std::optional<uint64_t> window = op.getWindow();
+  operands.end = [=](Expr s, Expr) -> Expr {
+    if (isCausal)
+      return Halide::min(s + 1, keys);
+    return window ? Halide::min(s + clampWindow(*window), keys) : keys;
   };
+  if (window)
+    operands.first = [=](Expr s, Expr) { return startOfWindow(s, *window); };
   auto overScores = [=, this](Value value) {
     return [=, this](Expr t, Expr s, Expr h, Expr b) {
       return broadcast(value, {Halide::min(t, keys - 1), s, h, b});
@@ -297,7 +318,11 @@ void KernelEmitter::emit(CacheAttentionOp op) {
   };
   lengths = cache.lengths.name();
   Expr length = this->length;
-  operands.visible = [=](Expr s, Expr) -> Expr { return length + s + 1; };
+  operands.end = [=](Expr s, Expr) -> Expr { return length + s + 1; };
+  if (std::optional<uint64_t> window = op.getWindow())
+    operands.first = [=](Expr s, Expr) {
+      return startOfWindow(length + s, *window);
+    };
   operands.tiles = Halide::ImageParam(cache.keys).dim(2).extent();
   operands.heads = op.getQuery().getType().getDimSize(1);
   operands.groups = type.getHeads();

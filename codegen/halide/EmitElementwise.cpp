@@ -18,13 +18,6 @@ using Halide::Var;
 /// f32 arithmetic.
 static constexpr uint32_t kMasked = 0xff800000u;
 
-static std::vector<Var> makeVars(size_t rank) {
-  std::vector<Var> vars;
-  for (size_t i = 0; i != rank; ++i)
-    vars.emplace_back("x" + std::to_string(i));
-  return vars;
-}
-
 void KernelEmitter::emitBinary(Operation *op, Expr (*combine)(Expr, Expr)) {
   const Tensor &lhs = get(op->getOperand(0));
   Func result(uniqueName(op->getName().stripDialect()));
@@ -111,24 +104,9 @@ void KernelEmitter::emit(ActivationOp op) {
   set(op.getResult(), result, input.extents);
 }
 
-void KernelEmitter::emit(CausalMaskOp op) {
-  Func result(uniqueName("causal_mask"));
-  std::vector<Var> vars = makeVars(4);
-  result(vars) = vars[0] <= vars[1];
-  set(op.getResult(), result,
-      {scalars.find(op.getKeys())->second,
-       scalars.find(op.getQueries())->second, 1, 1});
-}
-
-Expr KernelEmitter::broadcast(Value value, std::vector<Expr> at) const {
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
-  for (auto [position, dim, extent] :
-       llvm::zip_equal(at, llvm::reverse(shape), get(value).extents))
-    if (dim == 1)
-      position = 0;
-    else if (ShapedType::isDynamic(dim))
-      position = Halide::min(position, extent - 1);
-  return func(value)(at);
+void KernelEmitter::emit(DropoutOp op) {
+  const Tensor &input = get(op.getInput());
+  set(op.getResult(), input.func, input.extents);
 }
 
 /// −infinity where `isMasked`, which f32 arithmetic must not meet, else `x`.

@@ -20,6 +20,17 @@ int tfm::vectorWidth(int64_t size, int widest) {
   return width;
 }
 
+std::vector<Var> tfm::makeVars(size_t rank) {
+  std::vector<Var> vars;
+  for (size_t i = 0; i != rank; ++i)
+    vars.emplace_back("x" + std::to_string(i));
+  return vars;
+}
+
+int tfm::clampWindow(uint64_t window) {
+  return static_cast<int>(std::min<uint64_t>(window, 1 << 30));
+}
+
 Expr tfm::toFloat(Expr element) {
   if (element.type() == Halide::UInt(16))
     return Halide::reinterpret<float>(Halide::cast<uint32_t>(element) << 16);
@@ -139,9 +150,7 @@ LogicalResult KernelEmitter::emitOutputs() {
     }
     const Tensor &tensor = get(value);
     Func out(uniqueName("out"));
-    std::vector<Var> vars;
-    for (size_t i = 0; i != tensor.extents.size(); ++i)
-      vars.emplace_back("x" + std::to_string(i));
+    std::vector<Var> vars = makeVars(tensor.extents.size());
     out(vars) = tensor.func(vars);
     outputs.push_back(out);
   }
@@ -152,7 +161,8 @@ LogicalResult KernelEmitter::emitOutputs() {
 
 LogicalResult KernelEmitter::emitOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<AddOp, MulOp, AddVectorOp, ScaleOp, ActivationOp, CausalMaskOp,
+      .Case<AddOp, MulOp, AddVectorOp, ScaleOp, ActivationOp, DropoutOp,
+            CausalMaskOp, WindowMaskOp, PaddingMaskOp, MaskAndOp, MaskNotOp,
             AddBiasOp, ApplyMaskOp, EmbedOp, EmbedPositionsOp, RopeOp,
             SplitHeadsOp, MergeHeadsOp, RepeatHeadsOp, TransposeOp, RmsNormOp,
             LayerNormOp, L2NormalizeOp, PoolOp, QuantizeOp, UnpackOp, LinearOp,
@@ -239,7 +249,8 @@ bool KernelEmitter::schedule() {
   }
   if (isOneOutput && attentions.size() == 1 &&
       allOf(llvm::IsaPred<AttentionOp, CacheAttentionOp, RopeOp, SplitHeadsOp,
-                          MergeHeadsOp>)) {
+                          MergeHeadsOp, CausalMaskOp, WindowMaskOp,
+                          PaddingMaskOp, MaskAndOp, MaskNotOp>)) {
     scheduleAttention(attentions.front());
     return true;
   }

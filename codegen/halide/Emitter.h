@@ -117,9 +117,18 @@ private:
   void emit(AddVectorOp op);
   void emit(ScaleOp op);
   void emit(ActivationOp op);
-  void emit(CausalMaskOp op);
+  void emit(DropoutOp op);
   void emit(AddBiasOp op);
   void emit(ApplyMaskOp op);
+  // EmitMasks.cpp
+  template <typename MaskOp>
+  void emitMask(MaskOp op,
+                function_ref<Halide::Expr(Halide::Expr, Halide::Expr)> keeps);
+  void emit(CausalMaskOp op);
+  void emit(WindowMaskOp op);
+  void emit(PaddingMaskOp op);
+  void emit(MaskAndOp op);
+  void emit(MaskNotOp op);
   // EmitEmbedding.cpp
   void emit(EmbedOp op);
   void emit(EmbedPositionsOp op);
@@ -235,6 +244,12 @@ int vectorWidth(int64_t size, int widest = 8);
 
 /// An element of a weight that is not quantized as f32; bf16 comes as its bits.
 Halide::Expr toFloat(Halide::Expr element);
+
+/// Names for the dimensions of a tensor, innermost first.
+std::vector<Halide::Var> makeVars(size_t rank);
+
+/// A window, small enough that positions added to it are below 2^31.
+int clampWindow(uint64_t window);
 
 /// How many of `steps` steps of a sum to unroll, at most `wanted`. A sum keeps
 /// a loop: the compiler adds the steps of a loop in order, but may reassociate

@@ -12,18 +12,6 @@ using namespace mlir::tfm;
 
 static constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
-LogicalResult Frame::run(CausalMaskOp op) {
-  int64_t queries = index(op.getQueries()), keys = index(op.getKeys());
-  FailureOr<Array> result = create(op.getResult(), {1, 1, queries, keys});
-  if (failed(result))
-    return failure();
-  auto keep = result->as<uint8_t>();
-  for (int64_t s = 0; s != queries; ++s)
-    for (int64_t t = 0; t != keys; ++t)
-      keep[s * keys + t] = t <= s;
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Heads
 //===----------------------------------------------------------------------===//
@@ -131,6 +119,82 @@ static void forEachRow(const Array &array,
     for (int64_t h = 0; h != array.shape[1]; ++h)
       for (int64_t s = 0; s != array.shape[2]; ++s)
         body(b, h, s);
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+/// A mask [1, 1, S, T] that keeps the positions (s, t) that `keeps` says.
+template <typename MaskOp>
+LogicalResult Frame::runMask(MaskOp op,
+                             function_ref<bool(int64_t, int64_t)> keeps) {
+  int64_t queries = index(op.getQueries()), keys = index(op.getKeys());
+  FailureOr<Array> result = create(op.getResult(), {1, 1, queries, keys});
+  if (failed(result))
+    return failure();
+  auto keep = result->template as<uint8_t>();
+  for (int64_t s = 0; s != queries; ++s)
+    for (int64_t t = 0; t != keys; ++t)
+      keep[s * keys + t] = keeps(s, t);
+  return success();
+}
+
+LogicalResult Frame::run(CausalMaskOp op) {
+  return runMask(op, [](int64_t s, int64_t t) { return t <= s; });
+}
+
+/// Whether |s − t| < W, where there is a window W.
+static bool isNear(std::optional<uint64_t> window, int64_t s, int64_t t) {
+  return !window || static_cast<uint64_t>(std::abs(s - t)) < *window;
+}
+
+LogicalResult Frame::run(WindowMaskOp op) {
+  return runMask(op, [&](int64_t s, int64_t t) {
+    return isNear(op.getWindow(), s, t) && (!op.getCausal() || t <= s);
+  });
+}
+
+LogicalResult Frame::run(PaddingMaskOp op) {
+  auto lengths = array(op.getLengths()).as<int32_t>();
+  int64_t batch = lengths.size(), keys = index(op.getKeys());
+  FailureOr<Array> result = create(op.getResult(), {batch, 1, 1, keys});
+  if (failed(result))
+    return failure();
+  auto keep = result->as<uint8_t>();
+  for (int64_t b = 0; b != batch; ++b)
+    for (int64_t t = 0; t != keys; ++t)
+      keep[b * keys + t] = t < lengths[b];
+  return success();
+}
+
+LogicalResult Frame::run(MaskAndOp op) {
+  const Array lhs = array(op.getLhs()), rhs = array(op.getRhs());
+  if (failed(verifyMutualBroadcast(op, lhs.shape, rhs.shape)))
+    return failure();
+  SmallVector<int64_t> shape;
+  for (auto [l, r] : llvm::zip_equal(lhs.shape, rhs.shape))
+    shape.push_back(*broadcastDims(l, r));
+  FailureOr<Array> result = create(op.getResult(), shape);
+  if (failed(result))
+    return failure();
+  auto keep = result->as<uint8_t>().begin();
+  forEachRow(*result, [&](int64_t b, int64_t h, int64_t s) {
+    for (int64_t t = 0; t != shape[3]; ++t)
+      *keep++ = keeps(lhs, b, h, s, t) && keeps(rhs, b, h, s, t);
+  });
+  return success();
+}
+
+LogicalResult Frame::run(MaskNotOp op) {
+  const Array input = array(op.getInput());
+  FailureOr<Array> result = create(op.getResult(), input.shape);
+  if (failed(result))
+    return failure();
+  for (auto [x, y] :
+       llvm::zip_equal(input.as<uint8_t>(), result->as<uint8_t>()))
+    y = !x;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,6 +314,10 @@ LogicalResult Frame::run(SoftmaxOp op) {
   return success();
 }
 
+LogicalResult Frame::run(DropoutOp op) {
+  return set(op.getResult(), content(op.getInput()));
+}
+
 LogicalResult Frame::run(MixOp op) {
   const Array probabilities = array(op.getProbabilities()),
               value = array(op.getValue());
@@ -331,7 +399,8 @@ LogicalResult Frame::run(AttentionOp op) {
   forEachRow(*result, [&](int64_t b, int64_t h, int64_t s) {
     int64_t group = h / headsPerGroup;
     auto score = [&](int64_t t) -> double {
-      if ((op.getCausal() && t > s) || (mask && !keeps(*mask, b, h, s, t)))
+      if ((op.getCausal() && t > s) || !isNear(op.getWindow(), s, t) ||
+          (mask && !keeps(*mask, b, h, s, t)))
         return kMasked;
       double x = scale * dot(rowOf(query, b, h, s), rowOf(key, b, group, t));
       return bias ? float(x) + broadcastAt<float>(*bias, b, h, s, t) : x;

@@ -172,13 +172,17 @@ LogicalResult Frame::run(CacheAttentionOp op) {
     int64_t s = row % count, h = row / count % heads, b = row / count / heads;
     int64_t group = h / headsPerGroup;
     int64_t position = cache->lengths.as<int32_t>()[b] + s;
+    int64_t seen = position + 1;
+    if (std::optional<uint64_t> window = op.getWindow())
+      seen = std::min<uint64_t>(seen, *window);
+    int64_t first = position + 1 - seen;
     auto x = query.floats().slice(row * query.lastDim(), query.lastDim());
     attend(
-        position + 1,
-        [&](int64_t t) {
-          return scale * dot(x, cache->key(layer, b, group, t));
+        seen,
+        [&](int64_t i) {
+          return scale * dot(x, cache->key(layer, b, group, first + i));
         },
-        [&](int64_t t) { return cache->value(layer, b, group, t); },
+        [&](int64_t i) { return cache->value(layer, b, group, first + i); },
         result->floats().slice(row * valueSize, valueSize));
   }
   return success();

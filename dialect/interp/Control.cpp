@@ -95,13 +95,14 @@ LogicalResult Frame::dispatch(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<EmbedOp, EmbedPositionsOp, RopeOp, RmsNormOp, LayerNormOp,
             L2NormalizeOp, PoolOp, AddVectorOp, LinearOp, ActivationOp, AddOp,
-            MulOp, FfnOp, CausalMaskOp, SplitHeadsOp, MergeHeadsOp,
-            RepeatHeadsOp, TransposeOp, MatmulOp, ScoresOp, ScaleOp, AddBiasOp,
-            ApplyMaskOp, SoftmaxOp, MixOp, AttentionOp, CacheCreateOp,
-            CacheLengthsOp, CacheAppendOp, CacheAdvanceOp, CacheTruncateOp,
-            CacheGatherOp, CacheAttentionOp, QuantizeOp, QuantizedLinearOp,
-            LoadOp, UnpackOp, LaunchOp, func::CallOp, arith::ConstantOp,
-            arith::CmpIOp, tensor::GenerateOp, tensor::EmptyOp, memref::ViewOp,
+            MulOp, FfnOp, CausalMaskOp, WindowMaskOp, PaddingMaskOp, MaskAndOp,
+            MaskNotOp, DropoutOp, SplitHeadsOp, MergeHeadsOp, RepeatHeadsOp,
+            TransposeOp, MatmulOp, ScoresOp, ScaleOp, AddBiasOp, ApplyMaskOp,
+            SoftmaxOp, MixOp, AttentionOp, CacheCreateOp, CacheLengthsOp,
+            CacheAppendOp, CacheAdvanceOp, CacheTruncateOp, CacheGatherOp,
+            CacheAttentionOp, QuantizeOp, QuantizedLinearOp, LoadOp, UnpackOp,
+            LaunchOp, func::CallOp, arith::ConstantOp, arith::CmpIOp,
+            tensor::GenerateOp, tensor::EmptyOp, memref::ViewOp,
             memref::CopyOp>([&](auto op) { return run(op); })
       .Case<tensor::DimOp, memref::DimOp>(
           [&](auto op) { return runDim(op, op.getSource(), op.getIndex()); })

@@ -85,7 +85,13 @@ private:
   LogicalResult run(memref::CopyOp op);
 
   // Attention.cpp
+  template <typename MaskOp>
+  LogicalResult runMask(MaskOp op, function_ref<bool(int64_t, int64_t)> keeps);
   LogicalResult run(CausalMaskOp op);
+  LogicalResult run(WindowMaskOp op);
+  LogicalResult run(PaddingMaskOp op);
+  LogicalResult run(MaskAndOp op);
+  LogicalResult run(MaskNotOp op);
   LogicalResult run(SplitHeadsOp op);
   LogicalResult run(MergeHeadsOp op);
   LogicalResult run(RepeatHeadsOp op);
@@ -96,6 +102,7 @@ private:
   LogicalResult run(AddBiasOp op);
   LogicalResult run(ApplyMaskOp op);
   LogicalResult run(SoftmaxOp op);
+  LogicalResult run(DropoutOp op);
   LogicalResult run(MixOp op);
   LogicalResult run(AttentionOp op);
 

@@ -37,9 +37,14 @@ std::vector<double> attend(int keys, int valueSize,
   return mixed;
 }
 
+std::string windowText(std::optional<int> window) {
+  return window ? "window " + std::to_string(*window) : "";
+}
+
 struct Shape {
   int heads, groups, keySize, valueSize;
   std::string element;
+  std::optional<int> window = {};
 };
 
 /// A cache of one layer and the kernels that append to it and read it.
@@ -117,12 +122,12 @@ private:
     return formatv(
         R"(tfm.kernel @k(%q: tensor<?x?x{0}xf32>, %layer: index, %c: {1}) -> tensor<?x?x{2}xf32> {{
           %qh = tfm.split_heads %q into {3} : (tensor<?x?x{0}xf32>) -> tensor<?x{3}x?x{4}xf32>
-          %a = tfm.cache_attention %qh over %c[%layer] {{scale = 0.25 : f32} : (tensor<?x{3}x?x{4}xf32>, {1}, index) -> tensor<?x{3}x?x{5}xf32>
+          %a = tfm.cache_attention %qh over %c[%layer] {6} {{scale = 0.25 : f32} : (tensor<?x{3}x?x{4}xf32>, {1}, index) -> tensor<?x{3}x?x{5}xf32>
           %y = tfm.merge_heads %a : (tensor<?x{3}x?x{5}xf32>) -> tensor<?x?x{2}xf32>
           tfm.yield %y : tensor<?x?x{2}xf32>
         })",
         shape.heads * shape.keySize, cacheType(), shape.heads * shape.valueSize,
-        shape.heads, shape.keySize, shape.valueSize);
+        shape.heads, shape.keySize, shape.valueSize, windowText(shape.window));
   }
 
   Kernel append, attention;
@@ -195,7 +200,7 @@ template <typename Element> void checkCachedAttention(const Shape &shape) {
                        number(whole.keys({b, g, t / 64, d, t % 64}));
               return 0.25 * sum;
             },
-            [](int) { return true; },
+            [&](int t) { return !shape.window || t > last - *shape.window; },
             [&](int t, int d) { return number(whole.values({b, g, t, d})); });
         for (int d = 0; d != shape.valueSize; ++d)
           ASSERT_NEAR(out({b, s, h * shape.valueSize + d}), expected[d], 1e-5)
@@ -222,6 +227,12 @@ TEST(CachedAttention, AgreesInF32) {
   checkCachedAttention<float>({8, 1, 80, 40, "f32"});
   checkCachedAttention<float>({2, 1, 96, 96, "f32"});
   checkCachedAttention<float>({6, 2, 8, 7, "f32"});
+}
+
+TEST(CachedAttention, AgreesInAWindow) {
+  checkCachedAttention<Half>({6, 2, 20, 20, "f16", 1});
+  checkCachedAttention<Half>({6, 2, 20, 20, "f16", 70});
+  checkCachedAttention<float>({2, 1, 8, 7, "f32", 4});
 }
 
 namespace {
@@ -268,23 +279,24 @@ namespace {
 struct PlainShape {
   int queries, keys;
   bool isCausal, hasMask, hasBias;
+  std::optional<int> window = {};
 };
 class PlainAttention : public testing::TestWithParam<PlainShape> {};
 } // namespace
 
 TEST_P(PlainAttention, Agrees) {
   constexpr int kSamples = 2, kHeads = 6, kGroups = 3, kKey = 40, kValue = 24;
-  auto [queries, keys, isCausal, hasMask, hasBias] = GetParam();
+  auto [queries, keys, isCausal, hasMask, hasBias, window] = GetParam();
   Kernel kernel(formatv(
       R"(tfm.kernel @k(%q: tensor<?x6x?x40xf32>, %k: tensor<?x3x?x40xf32>, %v: tensor<?x3x?x24xf32>{0}{1}) -> tensor<?x6x?x24xf32> {{
-        %o = tfm.attention %q, %k, %v {2} {3} {4} {{scale = 0.5 : f32} : (tensor<?x6x?x40xf32>, tensor<?x3x?x40xf32>, tensor<?x3x?x24xf32>{5}{6}) -> tensor<?x6x?x24xf32>
+        %o = tfm.attention %q, %k, %v {2} {3} {4} {7} {{scale = 0.5 : f32} : (tensor<?x6x?x40xf32>, tensor<?x3x?x40xf32>, tensor<?x3x?x24xf32>{5}{6}) -> tensor<?x6x?x24xf32>
         tfm.yield %o : tensor<?x6x?x24xf32>
       })",
       hasMask ? ", %m: tensor<?x1x?x?xi1>" : "",
       hasBias ? ", %b: tensor<?x6x?x?xf32>" : "", hasMask ? "mask %m" : "",
       hasBias ? "bias %b" : "", isCausal ? "causal" : "",
       hasMask ? ", tensor<?x1x?x?xi1>" : "",
-      hasBias ? ", tensor<?x6x?x?xf32>" : ""));
+      hasBias ? ", tensor<?x6x?x?xf32>" : "", windowText(window)));
   EXPECT_FALSE(kernel.isGeneric());
   Random random;
   Array<float> q = random.array({kSamples, kHeads, queries, kKey});
@@ -325,9 +337,10 @@ TEST_P(PlainAttention, Agrees) {
                 sum += double(q({b, h, s, d})) * k({b, g, t, d});
               return 0.5 * sum + (hasBias ? bias({0, h, 0, t}) : 0);
             },
-            [&, isCausal = isCausal, hasMask = hasMask,
-             hasBias = hasBias](int t) {
+            [&, isCausal = isCausal, hasMask = hasMask, hasBias = hasBias,
+             window = window](int t) {
               return (!isCausal || t <= s) &&
+                     (!window || std::abs(s - t) < *window) &&
                      (!hasMask || mask({b, 0, s, t})) &&
                      (!hasBias || bias({0, h, 0, t}) != -INFINITY);
             },
@@ -338,17 +351,20 @@ TEST_P(PlainAttention, Agrees) {
       }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, PlainAttention,
-                         testing::Values(PlainShape{70, 70, true, false, false},
-                                         PlainShape{5, 130, false, false, true},
-                                         PlainShape{20, 33, false, true, false},
-                                         PlainShape{3, 3, true, true, true},
-                                         PlainShape{1, 1, true, false, false},
-                                         PlainShape{2, 2, false, false, false},
-                                         PlainShape{7, 7, false, true, false},
-                                         PlainShape{2, 1025, false, true, true},
-                                         PlainShape{1025, 2, true, false,
-                                                    false}));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, PlainAttention,
+    testing::Values(PlainShape{70, 70, true, false, false},
+                    PlainShape{5, 130, false, false, true},
+                    PlainShape{20, 33, false, true, false},
+                    PlainShape{3, 3, true, true, true},
+                    PlainShape{1, 1, true, false, false},
+                    PlainShape{2, 2, false, false, false},
+                    PlainShape{7, 7, false, true, false},
+                    PlainShape{2, 1025, false, true, true},
+                    PlainShape{1025, 2, true, false, false},
+                    PlainShape{90, 200, false, false, false, 4},
+                    PlainShape{200, 70, true, true, false, 70},
+                    PlainShape{9, 9, false, false, true, 1}));
 
 /// Scores at −2e30, the same for all keys that are kept.
 TEST(MaskedAttention, VeryNegativeScores) {
@@ -477,6 +493,79 @@ TEST(TextbookAttention, CausalMaskFromLengths) {
     for (int s = 0; s != 3; ++s)
       for (int t = 0; t != 5; ++t)
         EXPECT_EQ(y({b, 0, s, t}), t <= s ? x({b, 0, s, t}) : -INFINITY);
+}
+
+/// In the kernel of the attention that reads them.
+TEST(MaskedAttention, MasksFromLengths) {
+  Kernel kernel(
+      R"(tfm.kernel @k(%q: tensor<?x1x?x8xf32>, %k: tensor<?x1x?x8xf32>, %s: index, %t: index, %n: tensor<?xi32>, %hidden: tensor<?x1x?x?xi1>) -> tensor<?x1x?x8xf32> {
+        %w = tfm.window_mask %s by %t of 3 : tensor<1x1x?x?xi1>
+        %p = tfm.padding_mask %n by %t : (tensor<?xi32>, index) -> tensor<?x1x1x?xi1>
+        %h = tfm.mask_not %hidden : tensor<?x1x?x?xi1>
+        %a = tfm.mask_and %w, %p : (tensor<1x1x?x?xi1>, tensor<?x1x1x?xi1>) -> tensor<?x1x?x?xi1>
+        %m = tfm.mask_and %h, %a : (tensor<?x1x?x?xi1>, tensor<?x1x?x?xi1>) -> tensor<?x1x?x?xi1>
+        %o = tfm.attention %q, %k, %k mask %m {scale = 0.5 : f32} : (tensor<?x1x?x8xf32>, tensor<?x1x?x8xf32>, tensor<?x1x?x8xf32>, tensor<?x1x?x?xi1>) -> tensor<?x1x?x8xf32>
+        tfm.yield %o : tensor<?x1x?x8xf32>
+      })");
+  EXPECT_FALSE(kernel.isGeneric());
+  constexpr int kSamples = 3, kQueries = 11, kKeys = 13;
+  Random random;
+  Array<float> q = random.array({kSamples, 1, kQueries, 8}),
+               k = random.array({kSamples, 1, kKeys, 8}), out(q.shape);
+  Array<int32_t> lengths(std::vector<int>{kSamples});
+  lengths.data = {13, 5, 0};
+  // One row for all samples and queries.
+  Array<uint8_t> hidden({1, 1, 1, kKeys});
+  hidden({0, 0, 0, 4}) = 1;
+  kernel({q, k, kQueries, kKeys, lengths, hidden, out});
+  for (int b = 0; b != kSamples; ++b)
+    for (int s = 0; s != kQueries; ++s) {
+      std::vector<double> expected = attend(
+          kKeys, 8,
+          [&](int t) {
+            double sum = 0;
+            for (int d = 0; d != 8; ++d)
+              sum += double(q({b, 0, s, d})) * k({b, 0, t, d});
+            return 0.5 * sum;
+          },
+          [&](int t) {
+            return std::abs(s - t) < 3 && t < lengths({b}) && t != 4;
+          },
+          [&](int t, int d) { return k({b, 0, t, d}); });
+      for (int d = 0; d != 8; ++d)
+        ASSERT_NEAR(out({b, 0, s, d}), expected[d], 1e-5)
+            << "sample " << b << ", query " << s;
+    }
+}
+
+TEST(TextbookAttention, MaskAsAResult) {
+  Kernel kernel(
+      R"(tfm.kernel @k(%s: index, %t: index, %m: tensor<?x1x?x?xi1>) -> tensor<?x1x?x?xi1> {
+        %w = tfm.window_mask %s by %t of 2 causal : tensor<1x1x?x?xi1>
+        %n = tfm.mask_not %w : tensor<1x1x?x?xi1>
+        %b = tfm.mask_and %n, %m : (tensor<1x1x?x?xi1>, tensor<?x1x?x?xi1>) -> tensor<?x1x?x?xi1>
+        tfm.yield %b : tensor<?x1x?x?xi1>
+      })");
+  Array<uint8_t> mask({2, 1, 1, 5}), both({2, 1, 3, 5});
+  mask.data = {1, 1, 1, 1, 1, 0, 1, 0, 1, 0};
+  kernel({3, 5, mask, both});
+  for (int b = 0; b != 2; ++b)
+    for (int s = 0; s != 3; ++s)
+      for (int t = 0; t != 5; ++t)
+        EXPECT_EQ(both({b, 0, s, t}),
+                  (t > s || t < s - 1) && mask({b, 0, 0, t}));
+}
+
+TEST(TextbookAttention, Dropout) {
+  Kernel kernel(
+      R"(tfm.kernel @k(%x: tensor<?x7xf32>) -> tensor<?x7xf32> {
+        %y = tfm.dropout %x at 0.5 : tensor<?x7xf32>
+        tfm.yield %y : tensor<?x7xf32>
+      })");
+  Random random;
+  Array<float> x = random.array({3, 7}), y(x.shape);
+  kernel({x, y});
+  EXPECT_EQ(y.data, x.data);
 }
 
 TEST(TextbookAttention, BiasOverOneRow) {

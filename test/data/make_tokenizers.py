@@ -30,7 +30,8 @@ TEXTS = ["", " ", "  ", "\n", "the", " the ", "a" * 130, "the" * 60,
          "日本語と中文混在text", "가각힣", "e\u0301e\u0323\u0301",
          "\u0301lead", "👩‍👩‍👧‍👦🇩🇪👍🏽", "don't do not we've I'm it's they're",
          "Hello , world ! How are you ? I 'm fine .", "-- a--b - c---",
-         "x▁y ▁ ▁▁z", "12345 6 78-90 3.14", "##ing ing## #", "$1,000.00 €5"]
+         "x▁y ▁ ▁▁z", "12345 6 78-90 3.14", "##ing ing## #", "$1,000.00 €5",
+         "ⒶWord Word🄰 Word_ aWord Word. .Word WordWord Word"]
 TOKENS = ["<s>", "</s>", "[CLS]", "[SEP]", "[MASK]", "<mask>", "<unk>", "[UNK]",
           "<|end|>", "<|endoftext|>", "<Left>", "<right>", "Word", "<NORM é>",
           "<norm e\u0301>", "<0x0A>", "<0xE2>"]

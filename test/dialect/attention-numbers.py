@@ -33,7 +33,7 @@ def attention(q, k, v, scale, keep, bias):
 
 
 def check(batch, heads, groups, queries, keys, d_k, d_v, causal=False,
-          mask=None, bias=None, size=1.0):
+          mask=None, bias=None, size=1.0, window=None):
     numbers = Numbers(queries * 100 + keys)
     types = [tensor(batch, heads, queries, d_k),
              tensor(batch, groups, keys, d_k), tensor(batch, groups, keys, d_v)]
@@ -53,13 +53,15 @@ def check(batch, heads, groups, queries, keys, d_k, d_v, causal=False,
         types.append(bias_type)
     scale = d_k ** -0.5
     expected = attention(q, k, v, scale, lambda b, s, t: (
-        not causal or t <= s) and (not mask or mask(b, s, t)),
+        not causal or t <= s) and (not mask or mask(b, s, t)) and (
+        not window or s - window < t < s + window),
         bias or (lambda h, t: 0.0))
     result = tensor(batch, heads, queries, d_v)
     what = f"attention of {types}"
 
     operands = "%0, %1, %2" + " mask %3" * bool(mask) + (
-        f" bias {bias_name}" * bool(bias)) + " causal" * causal
+        f" bias {bias_name}" * bool(bias)) + " causal" * causal + (
+        f" window {window}" * bool(window))
     fused = run_op(
         f"tfm.attention {operands} {{scale = {scale:.9e} : f32}} : "
         f"({', '.join(types)}) -> {result}", types, result, arrays)
@@ -74,10 +76,12 @@ def check(batch, heads, groups, queries, keys, d_k, d_v, causal=False,
         steps.append(f"%xb = tfm.add_bias {last}, {bias_name} : {scores}, "
                      f"{bias_type}")
         last = "%xb"
-    if causal:
-        steps += [f"%S = arith.constant {queries} : index",
-                  f"%T = arith.constant {keys} : index",
-                  f"%m = tfm.causal_mask %S by %T : {causal_type}",
+    steps += [f"%S = arith.constant {queries} : index",
+              f"%T = arith.constant {keys} : index"]
+    if window or causal:
+        made = (f"window_mask %S by %T of {window}" + " causal" * causal
+                if window else "causal_mask %S by %T")
+        steps += [f"%m = tfm.{made} : {causal_type}",
                   f"%x1 = tfm.apply_mask {last}, %m : {scores}, {causal_type}"]
         last = "%x1"
     if mask:
@@ -100,6 +104,10 @@ check(3, 3, 1, 4, 10, 16, 16, mask=lambda b, s, t: t < 4 * b)  # b = 0: no key
 check(2, 2, 2, 4, 6, 16, 8, causal=True, mask=lambda b, s, t: t >= s - 1 + b)
 check(1, 2, 2, 3, 4, 80, 80, size=300.0)          # beyond f16
 check(1, 2, 1, 3, 5, 8, 4, bias=lambda h, t: -0.5 * (h + 1) * t)        # ALiBi
+check(2, 2, 1, 9, 9, 8, 4, causal=True, window=4)
+check(1, 3, 3, 9, 6, 8, 4, window=2)              # the last row sees no key
+check(1, 1, 1, 3, 4, 8, 4, window=2**63 - 1)
+check(2, 2, 2, 4, 5, 8, 4, window=1, mask=lambda b, s, t: t != s + b - 1)
 check(2, 4, 2, 3, 4, 6, 6, mask=lambda b, s, t: t < 2, causal=True,
       bias=lambda h, t: -math.inf if h == 3 or t == 1 else 0.25)  # h = 3: no key
 

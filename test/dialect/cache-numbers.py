@@ -29,7 +29,7 @@ func.func @step(%q: tensor<?x6x?x8xf32> {tfm.name = "q"},
     : tensor<?x2x?x8xf32>, tensor<?x2x?x4xf32>, !cache
   %o = tfm.cache_attention %q over %1[%c1] {scale = SCALE : f32}
     : (tensor<?x6x?x8xf32>, !cache, index) -> tensor<?x6x?x4xf32>
-  %p = tfm.cache_attention %q over %1[%c0] {scale = SCALE : f32}
+  %p = tfm.cache_attention %q over %1[%c0] window 3 {scale = SCALE : f32}
     : (tensor<?x6x?x8xf32>, !cache, index) -> tensor<?x6x?x4xf32>
   %2 = tfm.cache_advance %1 by %count : !cache
   %lengths = tfm.cache_lengths %2 : (!cache) -> tensor<?xi32>
@@ -63,6 +63,8 @@ class Model:
     def step(self, q, k, v):
         self.words += ["step"] + [f"{name}={json.dumps(array)}" for name, array
                                   in (("q", q), ("k", k), ("v", v))]
+        # Of each layer, by the factor of its keys, which the second sees the
+        # last 3 of.
         outputs = {1: [], 2: []}
         for b, sample in enumerate(self.samples):
             first = len(sample)
@@ -72,9 +74,9 @@ class Model:
             for factor, output in outputs.items():
                 for h in range(H):
                     for s, query in enumerate(q[b][h]):
+                        rows = sample[:first + s + 1][-3 if factor == 2 else 0:]
                         output += self.attend(
-                            query, [row[h // 3] for row in
-                                    sample[:first + s + 1]], factor)
+                            query, [row[h // 3] for row in rows], factor)
         self.expected += [outputs[1], outputs[2], list(map(len, self.samples))]
 
     def attend(self, query, rows, factor):

@@ -83,6 +83,37 @@ func.func @scale_of_transpose(%x: tensor<?x4x?x8xf32>) -> (tensor<?x4x8x?xf32>, 
   return %0, %2 : tensor<?x4x8x?xf32>, tensor<?x4x?x?xf32>
 }
 
+// CHECK-LABEL: @dropout
+// CHECK-NEXT: return %arg0
+func.func @dropout(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %0 = tfm.dropout %x at 0.1 : tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
+
+// CHECK-LABEL: @not_not
+// CHECK-NEXT: return %arg0
+func.func @not_not(%m: tensor<?x1x1x?xi1>) -> tensor<?x1x1x?xi1> {
+  %0 = tfm.mask_not %m : tensor<?x1x1x?xi1>
+  %1 = tfm.mask_not %0 : tensor<?x1x1x?xi1>
+  return %1 : tensor<?x1x1x?xi1>
+}
+
+// CHECK-LABEL: @and_itself
+// CHECK-NEXT: return %arg0
+func.func @and_itself(%m: tensor<?x1x1x?xi1>) -> tensor<?x1x1x?xi1> {
+  %0 = tfm.mask_and %m, %m : (tensor<?x1x1x?xi1>, tensor<?x1x1x?xi1>) -> tensor<?x1x1x?xi1>
+  return %0 : tensor<?x1x1x?xi1>
+}
+
+// CHECK-LABEL: @and_another
+// CHECK-NEXT: %[[N:.*]] = tfm.mask_not %arg0
+// CHECK-NEXT: tfm.mask_and %arg0, %[[N]]
+func.func @and_another(%m: tensor<?x1x1x?xi1>) -> tensor<?x1x1x?xi1> {
+  %0 = tfm.mask_not %m : tensor<?x1x1x?xi1>
+  %1 = tfm.mask_and %m, %0 : (tensor<?x1x1x?xi1>, tensor<?x1x1x?xi1>) -> tensor<?x1x1x?xi1>
+  return %1 : tensor<?x1x1x?xi1>
+}
+
 // CHECK-LABEL: @unused
 // CHECK-NEXT: return
 func.func @unused(%x: tensor<?x8xf32>) {

@@ -53,7 +53,7 @@ def operand_types(example):
         return list(zip(operands, split_types(lists[0])))
     if lists:
         return list(zip(operands, sum(map(split_types, lists), [])))
-    if "causal_mask" in text:
+    if re.search(r"_mask %s by %t", text):
         return [(name, "index") for name in operands]
     given = split_types(types)
     shaped = [name for name in operands if name not in INDEX_NAMES]

@@ -68,12 +68,12 @@ func.func @scale_not_finite(%q: !q, %k: !k) -> !q {
 
 // CHECK-LABEL: func.func @two_masks
 // CHECK: tfm.mix
-func.func @two_masks(%q: !q, %k: !k, %m: !m, %n: !m) -> !q {
+func.func @two_masks(%q: !q, %k: !k, %m: tensor<1x1x3x?xi1>, %n: tensor<1x1x4x?xi1>) -> !q {
   %0 = tfm.scores %q, %k : (!q, !k) -> !s
-  %1 = tfm.apply_mask %0, %m : !s, !m
-  %2 = tfm.apply_mask %1, %n : !s, !m
+  %1 = tfm.apply_mask %0, %m : !s, tensor<1x1x3x?xi1>
+  %2 = tfm.apply_mask %1, %n : !s, tensor<1x1x4x?xi1>
   %3 = tfm.softmax %2 : !s
-  // expected-remark @+1 {{attention left unfused: there are two masks that are not provably causal}}
+  // expected-remark @+1 {{attention left unfused: two masks have different shapes}}
   %4 = tfm.mix %3, %k : (!s, !k) -> !q
   return %4 : !q
 }

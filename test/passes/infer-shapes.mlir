@@ -23,6 +23,20 @@ func.func @scores(%q: tensor<2x4x?x6xf32>, %k: tensor<2x2x7x6xf32>) -> tensor<?x
   return %0 : tensor<?x4x?x?xf32>
 }
 
+// CHECK-LABEL: func.func @masks
+// CHECK: tfm.padding_mask {{.*}} -> tensor<2x1x1x7xi1>
+// CHECK: tfm.window_mask {{.*}} : tensor<1x1x?x7xi1>
+// CHECK: tfm.mask_and {{.*}} -> tensor<2x1x?x7xi1>
+// CHECK: tfm.mask_not {{.*}} : tensor<2x1x?x7xi1>
+func.func @masks(%lengths: tensor<2xi32>, %n: index) -> tensor<?x1x?x?xi1> {
+  %seven = arith.constant 7 : index
+  %0 = tfm.padding_mask %lengths by %seven : (tensor<2xi32>, index) -> tensor<?x1x1x?xi1>
+  %1 = tfm.window_mask %n by %seven of 4 : tensor<1x1x?x?xi1>
+  %2 = tfm.mask_and %0, %1 : (tensor<?x1x1x?xi1>, tensor<1x1x?x?xi1>) -> tensor<?x1x?x?xi1>
+  %3 = tfm.mask_not %2 : tensor<?x1x?x?xi1>
+  return %3 : tensor<?x1x?x?xi1>
+}
+
 // CHECK-LABEL: func.func @open
 // CHECK-SAME: -> tensor<?x?x12xf32>
 // CHECK: tfm.linear {{.*}} -> tensor<?x?x12xf32>

@@ -2,7 +2,8 @@
 written and its text is cut, from a length per sample on.
 
 Two layers share a causal mask; the first writes comparison, transposition and
-repeated heads out, the second scales its query and has grouped heads.
+repeated heads out, the second scales its query, has grouped heads and sees a
+window of 3.
 """
 
 # RUN: %python %s
@@ -52,7 +53,9 @@ func.func @forward(%tokens: {t} {{tfm.name = "tokens"}}) -> ({o} {{tfm.name = "l
   %17 = tfm.linear %13, %wk : ({x}, {wk}) -> {y}
   %18 = tfm.split_heads %17 into 2 : ({y}) -> {k}
   %19 = tfm.scores %16, %18 : ({q}, {k}) -> {s}
-  %20 = tfm.apply_mask %19, %m : {s}, {m}
+  %w3 = tfm.window_mask %n by %n of 3 : {m}
+  %m3 = tfm.mask_and %m, %w3 : ({m}, {m}) -> {m}
+  %20 = tfm.apply_mask %19, %m3 : {s}, {m}
   %21 = tfm.softmax %20 : {s}
   %22 = tfm.mix %21, %18 : ({s}, {k}) -> {q}
   %23 = tfm.merge_heads %22 : ({q}) -> {x}

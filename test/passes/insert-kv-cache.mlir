@@ -4,8 +4,8 @@
 // RUN: tfm-opt %s '-tfm-to-fused=activations=f32' | FileCheck %s --check-prefix=F32
 // RUN: tfm-opt %s -tfm-to-fused | FileCheck %s --check-prefix=F16
 // @forward becomes three functions of a cache. Rotations start at the lengths
-// of the cache, each attention appends and then reads it, and where one row is
-// wanted the last linear map computes no other.
+// of the cache, each attention appends and then reads it in its window, and
+// where one row is wanted the last linear map computes no other.
 
 // CHECK: ![[$CACHE:.*]] = !tfm.kv_cache<layers = 1, heads = 2, key_size = 6, value_size = 6, f16>
 // F32: !tfm.kv_cache<layers = 1, heads = 2, key_size = 6, value_size = 6, f32>
@@ -20,7 +20,7 @@
 // CHECK: %[[K:.*]] = tfm.rope {{.*}}%[[N]]
 // CHECK: %[[LAYER:.*]] = arith.constant 0 : index
 // CHECK: %[[C1:.*]] = tfm.cache_append %[[K]], %{{.*}} into %[[C]][%[[LAYER]]]
-// CHECK: tfm.cache_attention {{.*}}%[[C1]]{{.*}}%[[LAYER]]{{.*}}scale = 5.000000e-01
+// CHECK: tfm.cache_attention {{.*}}%[[C1]]{{.*}}%[[LAYER]]{{.*}}window 9 {scale = 5.000000e-01
 // CHECK-NOT: tfm.attention
 // CHECK: %[[ROW:.*]] = tensor.extract_slice {{.*}} to tensor<?x24xf32>
 // CHECK: %[[L:.*]] = tfm.linear %[[ROW]]{{.*}} -> tensor<?x40xf32>
@@ -46,7 +46,7 @@ func.func @forward(%tokens: tensor<?x?xi32> {tfm.name = "tokens"}) -> (tensor<?x
   %v = tfm.split_heads %y into 2 : (tensor<?x?x12xf32>) -> tensor<?x2x?x6xf32>
   %q = tfm.rope %qh interleaved {dims = 6 : i64, theta = 1.0e4 : f64} : tensor<?x4x?x6xf32>
   %k = tfm.rope %v interleaved {dims = 6 : i64, theta = 1.0e4 : f64} : tensor<?x2x?x6xf32>
-  %o = tfm.attention %q, %k, %v causal {scale = 0.5 : f32} : (tensor<?x4x?x6xf32>, tensor<?x2x?x6xf32>, tensor<?x2x?x6xf32>) -> tensor<?x4x?x6xf32>
+  %o = tfm.attention %q, %k, %v causal window 9 {scale = 0.5 : f32} : (tensor<?x4x?x6xf32>, tensor<?x2x?x6xf32>, tensor<?x2x?x6xf32>) -> tensor<?x4x?x6xf32>
   %m = tfm.merge_heads %o : (tensor<?x4x?x6xf32>) -> tensor<?x?x24xf32>
   %a = tfm.add %x, %m : tensor<?x?x24xf32>
   %r = tfm.linear %a, %table : (tensor<?x?x24xf32>, tensor<40x24xf32>) -> tensor<?x?x40xf32>

@@ -3,6 +3,7 @@
 #include "test/random/Decoder.h"
 
 #include "test/random/Compare.h"
+#include "test/random/RandomModel.h"
 
 using namespace mlir;
 using namespace mlir::tfm;
@@ -19,8 +20,9 @@ static SmallVector<int64_t> cut(int64_t length, Random &random) {
 Schedule tfm::makeSchedule(int64_t vocabulary, Random &random) {
   Schedule schedule;
   schedule.batch = random.of<int64_t>({1, 1, 2, 3, 5});
-  schedule.length = random.chance(50) ? random.integer(2, 24)
-                                      : random.of<int64_t>({0, 1, 7, 64, 65});
+  schedule.length = random.chance(50)
+                        ? random.integer(2, 24)
+                        : random.of<int64_t>({0, 1, 7, 64, kLongestText});
   for (int64_t i = 0; i != schedule.batch * schedule.length; ++i)
     schedule.tokens.push_back(random.integer(0, vocabulary - 1));
   schedule.prefix = random.integer(0, schedule.length);

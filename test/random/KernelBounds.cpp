@@ -98,6 +98,23 @@ MatrixNorms Analysis::getNorms(Value matrix) {
   return norms;
 }
 
+/// By how much the elements of a row exceed its deviation from the mean.
+static double largestOverDeviation(const Array &array, double epsilon) {
+  Array rows = array.toRowMajor();
+  double size = rows.lastDim(), largest = 0;
+  for (int64_t row = 0; row != rows.rows(); ++row) {
+    auto x = rows.floats().slice(row * rows.lastDim(), rows.lastDim());
+    double sum = 0, squares = 0;
+    for (double element : x)
+      sum += element;
+    for (double element : x)
+      squares += (element - sum / size) * (element - sum / size);
+    largest =
+        std::max(largest, largestOf(x) / std::sqrt(squares / size + epsilon));
+  }
+  return largest;
+}
+
 double Analysis::getLength() {
   int64_t length = 1;
   for (const RuntimeValue &argument : arguments) {
@@ -150,8 +167,9 @@ bool Analysis::visit(Operation *op) {
     return true;
   };
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<UnpackOp, CausalMaskOp, YieldOp>([](auto) { return true; })
-      .Case([&](EmbedOp op) {
+      .Case<UnpackOp, CausalMaskOp, WindowMaskOp, PaddingMaskOp, MaskAndOp,
+            MaskNotOp, YieldOp>([](auto) { return true; })
+      .Case<EmbedOp, EmbedPositionsOp>([&](auto op) {
         double largest = getNorms(op.getTable()).element;
         return pass({largest, 2 * kUnit * largest});
       })
@@ -191,7 +209,30 @@ bool Analysis::visit(Operation *op) {
         double largest = std::sqrt(size) * of(op.getGain()).largest;
         return pass({largest, (size / 2 + 10) * kUnit * largest});
       })
-      .Case<AddOp, AddBiasOp>([&](auto op) {
+      .Case([&](LayerNormOp op) {
+        if (!isArgument(op.getInput()))
+          return false;
+        double size = lastDim(op.getInput());
+        double gain = of(op.getGain()).largest;
+        double largest = std::sqrt(size) * gain + of(op.getBias()).largest;
+        // The mean may cancel most of an element.
+        double cancelled =
+            largestOverDeviation(std::get<Array>(argument(op.getInput())),
+                                 op.getEpsilon().convertToFloat());
+        return pass(
+            {largest, (size + 10) * kUnit * (largest + cancelled * gain)});
+      })
+      .Case([&](L2NormalizeOp op) {
+        if (!isArgument(op.getInput()))
+          return false;
+        return pass({1, (lastDim(op.getInput()) / 2 + 10) * kUnit});
+      })
+      .Case([&](PoolOp op) {
+        Bound x = of(op.getInput());
+        return pass(
+            {x.largest, x.error + (getLength() + 2) * kUnit * x.largest});
+      })
+      .Case<AddOp, AddBiasOp, AddVectorOp>([&](auto op) {
         Bound x = of(op->getOperand(0)), y = of(op->getOperand(1));
         double largest = x.largest + y.largest;
         return pass({largest, x.error + y.error + kUnit * largest});
@@ -214,8 +255,8 @@ bool Analysis::visit(Operation *op) {
         return pass(
             {x.largest, 1.13 * x.error + kFunctionUnits * kUnit * x.largest});
       })
-      .Case<SplitHeadsOp, MergeHeadsOp, RepeatHeadsOp, TransposeOp,
-            ApplyMaskOp>([&](auto op) { return pass(of(op->getOperand(0))); })
+      .Case<SplitHeadsOp, MergeHeadsOp, RepeatHeadsOp, TransposeOp, ApplyMaskOp,
+            DropoutOp>([&](auto op) { return pass(of(op->getOperand(0))); })
       .Case([&](RopeOp op) {
         // Frequency, angle, and the reduction of the angle are rounded.
         double position = getLength() + of(op.getOffsets()).largest;

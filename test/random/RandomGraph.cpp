@@ -134,7 +134,7 @@ RandomGraph tfm::makeAttentionGraph(MLIRContext *context, Random &random) {
   for (int64_t i = random.integer(0, 3); i != 0; --i) {
     SmallVector<int64_t> extents, type;
     chooseBroadcast(scores, random, extents, type);
-    switch (random.integer(0, 3)) {
+    switch (random.integer(0, 5)) {
     case 0:
       operands.masks.push_back(
           makeCausalMask(builder, queryLength, keyLength, random));
@@ -148,6 +148,19 @@ RandomGraph tfm::makeAttentionGraph(MLIRContext *context, Random &random) {
           graph.addArgument(makeMask(builder, extents, random), type));
       break;
     case 3:
+      operands.masks.push_back(
+          makeWindowMask(builder, queryLength, keyLength, random));
+      break;
+    case 4: {
+      Array lengths = Array::zeros(builder.getI32Type(), {batch});
+      for (int32_t &length : lengths.as<int32_t>())
+        length = random.integer(-1, keys + 1);
+      operands.masks.push_back(PaddingMaskOp::create(
+          builder, graph.loc(), graph.addArgument(lengths, {kDynamic}),
+          keyLength));
+      break;
+    }
+    case 5: {
       Array bias = graph.makeFloats(extents, 3);
       for (float &x : bias.floats())
         if (random.chance(10))
@@ -155,6 +168,7 @@ RandomGraph tfm::makeAttentionGraph(MLIRContext *context, Random &random) {
       largest += 3;
       operands.masks.push_back(graph.addArgument(bias, type));
       break;
+    }
     }
   }
   Value result = spellAttention(builder, operands, chooseSpelling(random));
@@ -193,10 +207,26 @@ static Value makeLinear(GraphBuilder &graph, Value rows, int64_t outputs) {
 }
 
 static Value makeNorm(GraphBuilder &graph, Value rows) {
-  return RmsNormOp::create(
-      graph.builder, graph.loc(), rows,
-      graph.graph.weights->gain(graph.builder, sizeOf(rows)),
-      llvm::APFloat(1e-5f));
+  Value gain = graph.graph.weights->gain(graph.builder, sizeOf(rows));
+  llvm::APFloat epsilon(1e-5f);
+  if (graph.random.chance(50))
+    return RmsNormOp::create(graph.builder, graph.loc(), rows, gain, epsilon);
+  Value bias = graph.random.chance(50)
+                   ? graph.graph.weights->bias(graph.builder, sizeOf(rows))
+                   : Value();
+  return LayerNormOp::create(graph.builder, graph.loc(), rows, gain, bias,
+                             epsilon);
+}
+
+/// One row of each sample, if there is one.
+static Value makePool(GraphBuilder &graph, Value rows) {
+  if (std::get<Array>(graph.graph.arguments.front()).shape[1] == 0)
+    return rows;
+  Value row =
+      PoolOp::create(graph.builder, graph.loc(),
+                     graph.random.of({PoolKind::Mean, PoolKind::First}), rows);
+  return L2NormalizeOp::create(graph.builder, graph.loc(), row,
+                               llvm::APFloat(1e-12f));
 }
 
 static Value makeActivation(GraphBuilder &graph, Value rows) {
@@ -228,7 +258,7 @@ RandomGraph tfm::makeLayerGraph(MLIRContext *context, Random &random) {
         alike.push_back(value);
     Value other = random.of(ArrayRef<Value>(alike));
     auto create = [&]() -> Value {
-      switch (random.integer(0, 6)) {
+      switch (random.integer(0, 8)) {
       case 0:
         return makeNorm(graph, rows);
       case 1:
@@ -238,6 +268,13 @@ RandomGraph tfm::makeLayerGraph(MLIRContext *context, Random &random) {
       case 3:
         return MulOp::create(graph.builder, graph.loc(), rows, other);
       case 4:
+        return AddVectorOp::create(
+            graph.builder, graph.loc(), rows,
+            graph.graph.weights->bias(graph.builder, sizeOf(rows)));
+      case 5:
+        return L2NormalizeOp::create(graph.builder, graph.loc(), rows,
+                                     llvm::APFloat(1e-12f));
+      case 6:
         return ScaleOp::create(graph.builder, graph.loc(), rows,
                                llvm::APFloat(random.of({-1.0f, 0.5f, 0.7f})));
       default:
@@ -249,6 +286,8 @@ RandomGraph tfm::makeLayerGraph(MLIRContext *context, Random &random) {
   SmallVector<Value> results = {values.back()};
   while (random.chance(30) && results.size() < values.size() - 1)
     results.push_back(values[values.size() - 1 - results.size()]);
+  if (random.chance(20))
+    results.front() = makePool(graph, results.front());
   return graph.finish(results);
 }
 

@@ -29,9 +29,13 @@ private:
   Value linear(Value rows, int64_t outputs);
   Value norm(Value rows) {
     int64_t size = cast<RankedTensorType>(rows.getType()).getShape().back();
-    return RmsNormOp::create(builder, loc, rows,
-                             model.weights->gain(builder, size),
-                             llvm::APFloat(epsilon));
+    Value gain = model.weights->gain(builder, size);
+    if (!isLayerNorm)
+      return RmsNormOp::create(builder, loc, rows, gain,
+                               llvm::APFloat(epsilon));
+    Value bias = hasBias ? model.weights->bias(builder, size) : Value();
+    return LayerNormOp::create(builder, loc, rows, gain, bias,
+                               llvm::APFloat(epsilon));
   }
   Value add(Value lhs, Value rhs) {
     return AddOp::create(builder, loc, lhs, rhs);
@@ -42,10 +46,10 @@ private:
   Random &random;
   OpBuilder builder;
   Location loc = builder.getUnknownLoc();
-  Value causalMask;
+  Value causalMask, windowMask;
 
   // What is the same in all layers.
-  bool hasRope, hasBias, isPreNorm, isGated, isSiluLast;
+  bool hasRope, hasBias, hasWindow, isLayerNorm, isPreNorm, isGated, isSiluLast;
   RopeStyle style;
   int64_t ropeDims;
   double theta;
@@ -71,8 +75,10 @@ static ModelShape chooseShape(Random &random) {
 }
 
 void ModelBuilder::chooseKinds() {
-  hasRope = random.chance(85);
+  hasRope = random.chance(70);
   hasBias = random.chance(20);
+  hasWindow = random.chance(30);
+  isLayerNorm = random.chance(40);
   isPreNorm = random.chance(80);
   isGated = random.chance(70);
   isSiluLast = random.chance(30);
@@ -100,10 +106,20 @@ void ModelBuilder::build() {
   Value tokens = function.getArgument(0);
   Value length = tensor::DimOp::create(builder, loc, tokens, 1);
   causalMask = makeCausalMask(builder, length, length, random);
+  if (hasWindow)
+    windowMask = makeWindowMask(builder, length, length, random);
 
   Value table =
       model.weights->matrix(builder, shape.vocabulary, shape.modelSize);
   Value rows = EmbedOp::create(builder, loc, tokens, table);
+  if (!hasRope) {
+    constexpr int64_t start = 2, positions = start + kLongestText;
+    rows = add(rows,
+               EmbedPositionsOp::create(
+                   builder, loc, tokens,
+                   model.weights->matrix(builder, positions, shape.modelSize),
+                   /*offsets=*/Value(), start));
+  }
   for (int64_t layer = 0; layer != shape.layers; ++layer)
     for (auto block : {&ModelBuilder::attention, &ModelBuilder::network})
       rows = isPreNorm ? add(rows, (this->*block)(norm(rows)))
@@ -140,6 +156,8 @@ Value ModelBuilder::attention(Value rows) {
   operands.key = heads(rows, shape.groups, shape.keySize, hasRope);
   operands.value = heads(rows, shape.groups, shape.valueSize, false);
   operands.masks = {causalMask};
+  if (hasWindow && random.chance(70))
+    operands.masks.push_back(windowMask);
   operands.scale = 1 / std::sqrt(static_cast<float>(shape.keySize));
   Value mixed = spellAttention(builder, operands, spelling);
   return linear(MergeHeadsOp::create(builder, loc, mixed), shape.modelSize);

@@ -9,6 +9,9 @@
 
 namespace mlir::tfm {
 
+/// How many tokens a decoder has positions for.
+inline constexpr int64_t kLongestText = 65;
+
 /// The shape of a decoder. Letters as in the dialect.
 struct ModelShape {
   int64_t layers, heads, groups, keySize, valueSize, modelSize, forwardSize,

@@ -134,9 +134,20 @@ Value tfm::makeCausalMask(OpBuilder &builder, Value queries, Value keys,
       queries, keys);
 }
 
+Value tfm::makeWindowMask(OpBuilder &builder, Value queries, Value keys,
+                          Random &random) {
+  int64_t window = random.chance(60) ? random.integer(1, 12)
+                                     : random.of<int64_t>({1, 64, 65, 100});
+  return WindowMaskOp::create(builder, builder.getUnknownLoc(), queries, keys,
+                              window, random.chance(50));
+}
+
 Value tfm::makeOtherMask(OpBuilder &builder, Value queries, Value keys,
                          Random &random) {
-  return generate(builder, random.of(ArrayRef(kOther)), queries, keys);
+  Value mask = generate(builder, random.of(ArrayRef(kOther)), queries, keys);
+  return random.chance(80)
+             ? mask
+             : MaskNotOp::create(builder, builder.getUnknownLoc(), mask);
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,7 +158,23 @@ Spelling tfm::chooseSpelling(Random &random) {
   auto choose = [&](size_t count) -> size_t {
     return random.integer(0, count - 1);
   };
-  return {choose(std::size(kProducts)), choose(std::size(kScales)), choose(4)};
+  return {choose(std::size(kProducts)), choose(std::size(kScales)), choose(4),
+          random.chance(20), random.chance(30)};
+}
+
+/// Makes one mask of all that are not biases, at the place of the first.
+static void joinMasks(OpBuilder &builder, SmallVectorImpl<Value> &masks) {
+  Value *first = llvm::find_if(masks, [](Value mask) {
+    return getElementTypeOrSelf(mask).isInteger(1);
+  });
+  for (Value *mask = first; mask != masks.end();)
+    if (mask == first || getElementTypeOrSelf(*mask).isF32()) {
+      ++mask;
+    } else {
+      *first =
+          MaskAndOp::create(builder, builder.getUnknownLoc(), *first, *mask);
+      masks.erase(mask);
+    }
 }
 
 Value tfm::spellAttention(OpBuilder &builder, const AttentionOperands &operands,
@@ -165,7 +192,10 @@ Value tfm::spellAttention(OpBuilder &builder, const AttentionOperands &operands,
   };
   const ScaleForm &scales = kScales[spelling.scale];
   const ProductForm &products = kProducts[spelling.product];
-  ArrayRef<Value> masks = operands.masks;
+  SmallVector<Value> joined = operands.masks;
+  if (spelling.joinsMasks)
+    joinMasks(builder, joined);
+  ArrayRef<Value> masks = joined;
   size_t early = std::min(spelling.masksBeforeScale, masks.size());
 
   Value scores = products.scores(
@@ -177,5 +207,8 @@ Value tfm::spellAttention(OpBuilder &builder, const AttentionOperands &operands,
   for (Value mask : masks.drop_front(early))
     scores = maskBy(scores, mask);
   Value probabilities = SoftmaxOp::create(builder, loc, scores);
+  if (spelling.hasDropout)
+    probabilities =
+        DropoutOp::create(builder, loc, probabilities, llvm::APFloat(0.1f));
   return products.mix(builder, probabilities, operands.value);
 }

@@ -26,6 +26,7 @@ struct Spelling {
   size_t product, scale;
   /// How many masks and biases come before the scale of the scores.
   size_t masksBeforeScale;
+  bool hasDropout, joinsMasks;
 };
 
 Spelling chooseSpelling(Random &random);
@@ -42,7 +43,10 @@ inline constexpr int kScoreRoundings = 8;
 /// A mask by which query s sees the keys 0..s, spelled in some way.
 Value makeCausalMask(OpBuilder &builder, Value queries, Value keys,
                      Random &random);
-/// A mask by s and t that looks much like it.
+/// A mask by which query s sees keys near s.
+Value makeWindowMask(OpBuilder &builder, Value queries, Value keys,
+                     Random &random);
+/// A mask by s and t that looks much like a causal one.
 Value makeOtherMask(OpBuilder &builder, Value queries, Value keys,
                     Random &random);
 

@@ -236,6 +236,23 @@ TEST_F(TokenizerTest, NamesWhatIsWrongWithABlobsParts) {
               HasSubstr("goes on after trimming"));
 }
 
+TEST_F(TokenizerTest, RefusesWhatTakesTooMuch) {
+  auto encode = [&](const mlir::tfm::TextStep &step, size_t count) {
+    mlir::tfm::TokenizerBlob blob = makeBlob().make();
+    blob.normalizer.assign(count, step);
+    words = alignBlob(blob.encode(), bytes);
+    Tokenizer tokenizer;
+    EXPECT_FALSE(tokenizer.create(words.data(), bytes, Count));
+    std::vector<int32_t> ids;
+    return tokenizer.encode(std::string(100, 'a') + "!", ids).message();
+  };
+  mlir::tfm::TextStep twice = {TFM_STEP_REPLACE, TFM_REPLACE_AROUND, "a", "a"};
+  EXPECT_EQ(encode(twice, 3), "");
+  EXPECT_THAT(encode(twice, 200), HasSubstr("makes of a text at most"));
+  EXPECT_THAT(encode({TFM_STEP_REPLACE, 0, "(?:(?:a|a)+)+[bc]"}, 1),
+              HasSubstr("cannot cut the text into words"));
+}
+
 TEST_F(TokenizerTest, CutsBeforeTheSuffix) {
   mlir::tfm::TokenizerBlob blob = makeBlob().make();
   blob.prefix = {Start};

@@ -221,17 +221,17 @@ LogicalResult Driver::print() {
     return module->emitError()
            << "cannot write to standard output: " << error.message();
   }
-  std::string partial = options.output + ".part";
-  std::error_code error;
-  {
-    llvm::raw_fd_ostream os(partial, error);
-    if (!error) {
-      module->print(os);
-      os << "\n";
-      os.close();
-      error = os.error();
-      os.clear_error();
-    }
+  SmallString<128> partial;
+  int file;
+  std::error_code error = llvm::sys::fs::createUniqueFile(
+      options.output + ".%%%%%%.part", file, partial);
+  if (!error) {
+    llvm::raw_fd_ostream os(file, /*shouldClose=*/true);
+    module->print(os);
+    os << "\n";
+    os.close();
+    error = os.error();
+    os.clear_error();
   }
   if (!error)
     error = llvm::sys::fs::rename(partial, options.output);
