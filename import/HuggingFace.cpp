@@ -164,8 +164,13 @@ readSentenceEncoder(StringRef directory, SmallVectorImpl<std::string> &unused) {
 //===----------------------------------------------------------------------===//
 
 Error mlir::tfm::importHuggingFace(StringRef directory, ModuleOp module) {
-  llvm::Expected<JsonFile> config =
-      JsonFile::open(inside(directory, "config.json"));
+  std::string configPath = inside(directory, "config.json");
+  if (!llvm::sys::fs::exists(configPath))
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        "expects a GGUF file or a Hugging Face directory, but got a directory "
+        "without config.json");
+  llvm::Expected<JsonFile> config = JsonFile::open(configPath);
   if (!config)
     return config.takeError();
   llvm::Expected<std::string> type = config->getString("model_type");
@@ -194,6 +199,8 @@ Error mlir::tfm::importHuggingFace(StringRef directory, ModuleOp module) {
   if (Error error =
           importTokenizerJson(directory, vocabulary, module, encoder->longest))
     return error;
+  if (encoder->longest)
+    context = std::min(context, *encoder->longest);
   StringRef name = llvm::sys::path::filename(directory.rtrim('/'));
   module->setAttr("tfm.model",
                   ModelAttr::get(module.getContext(), name, *type, context,

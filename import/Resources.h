@@ -14,10 +14,10 @@ namespace mlir::tfm {
 /// from giving their bytes.
 llvm::Expected<GgufTokenizer> importResources(GgufFile &file, ModuleOp module);
 
-/// Adds `tfm.resource @tokenizer` of a Hugging Face directory to `module`, whose
-/// vocabulary is V. Fails on whatever would keep `readResource` from giving its
-/// bytes. `longest`, unless it has a value, becomes the number of tokens that
-/// the tokenizer's file cuts texts to, if any.
+/// Adds `tfm.resource @tokenizer` of a Hugging Face directory to `module`,
+/// whose vocabulary is V. Fails on whatever would keep `readResource` from
+/// giving its bytes. `longest`, unless it has a value, becomes the number of
+/// tokens that the tokenizer's file cuts texts to, if any.
 llvm::Error importTokenizerJson(StringRef directory, int64_t vocabulary,
                                 ModuleOp module,
                                 std::optional<int64_t> &longest);

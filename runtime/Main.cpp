@@ -450,7 +450,7 @@ struct NamedFile {
 
 NamedFile parseNamedFile(const std::string &option, const std::string &text) {
   size_t equals = text.find('=');
-  if (equals == 0 || equals + 1 >= text.size())
+  if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
     throw Stop{Usage, option + ": expects NAME=FILE, but got '" + text + "'"};
   return {text.substr(0, equals), text.substr(equals + 1)};
 }

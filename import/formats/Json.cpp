@@ -87,8 +87,8 @@ Expected<Json> mlir::tfm::parseJson(StringRef text) {
   } catch (const Json::parse_error &error) {
     return fail(placeOf(text, error.byte ? error.byte - 1 : 0) +
                 ": expects JSON, but got something else");
-  } catch (const Json::exception &error) {
-    return fail(error.what());
+  } catch (const Json::out_of_range &) {
+    return fail("expects finite numbers, but got one that is too large");
   }
 }
 

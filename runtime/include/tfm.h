@@ -67,15 +67,15 @@ void tfm_get_info(const tfm_program *program, tfm_info *info);
 //===----------------------------------------------------------------------===//
 
 /// Writes the first `capacity` token ids of `text` to `ids` and their full
-/// number to `count`. `bytes` + 1 suffice for most texts, but not for those that
-/// normal forms make longer. Special tokens written out in the text are
+/// number to `count`. `bytes` + 1 suffice for most texts, but not for those
+/// that normal forms make longer. Special tokens written out in the text are
 /// recognised; tokens are put in front and at the end only if the model's files
 /// ask for them.
 ///
 /// Text is UTF-8. Each run of bytes that is not is a word of its own; where the
-/// vocabulary spells bytes, `tfm_detokenize` gives it back, elsewhere it is read
-/// as one U+FFFD. What the vocabulary has no token for is left out, or is its
-/// unknown token, as the Hugging Face tokenizer does.
+/// vocabulary spells bytes, `tfm_detokenize` gives it back, elsewhere it is
+/// read as one U+FFFD. What the vocabulary has no token for is left out, or is
+/// its unknown token, as the Hugging Face tokenizer does.
 int tfm_tokenize(const tfm_program *program, const char *text, size_t bytes,
                  int32_t *ids, size_t capacity, size_t *count);
 

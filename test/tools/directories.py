@@ -165,7 +165,8 @@ class Directories(unittest.TestCase):
         return rewrite
 
     def test_parts_may_not_be_missing(self):
-        self.refuse("config.json: cannot be read", self.without("config.json"))
+        self.refuse("but got a directory without config.json",
+                    self.without("config.json"))
         self.refuse("model.safetensors: cannot be read",
                     self.without("model.safetensors"))
         self.refuse("1_Pooling/config.json: cannot be read",
