@@ -133,6 +133,8 @@ LogicalResult ModelCompiler::describe() {
       if (auto cacheType = dyn_cast<KvCacheType>(type))
         description.cache = cacheType;
   }
+  if (description.entryPoints.empty())
+    return module.emitError("expects at least one function, but got none");
   for (ResourceOp resource : module.getOps<ResourceOp>()) {
     FailureOr<std::string> bytes = options.readResource(resource);
     if (failed(bytes))

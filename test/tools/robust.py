@@ -188,7 +188,7 @@ class Surroundings(unittest.TestCase):
                 ("lfs.gguf", "but got a Git LFS pointer"),
                 ("missing.gguf", "cannot be read: No such file or directory"),
                 ("missing.mlir", "cannot be read: No such file or directory"),
-                ("empty.mlir", "expects a module with tfm.model"),
+                ("empty.mlir", "expects at least one function, but got none"),
                 ("text.mlir", "text.mlir:1:1: error: ")]:
             path = os.path.join(FOLDER, name)
             process = run(path, "-o", self.output)

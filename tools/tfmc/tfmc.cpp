@@ -168,6 +168,7 @@ LogicalResult Driver::load() {
 /// A model that someone wrote without saying what it is has a name, but neither
 /// context nor vocabulary.
 void Driver::describeModel() {
+  context.loadDialect<TfmDialect>();
   (*module)->setAttr(
       "tfm.model",
       ModelAttr::get(&context, llvm::sys::path::stem(options.input), "custom",
