@@ -1,5 +1,6 @@
-"""A network that a person wrote: .mlir with weights named in a safetensors file,
-compiled, and run on arrays in .npy files. Expected is what its formulas give.
+"""The network of docs/how-to/write-a-network.md: .mlir with weights named in a
+safetensors file, compiled, and run on arrays in .npy files. Expected is what its
+formulas give.
 """
 
 # REQUIRES: avx2
@@ -15,28 +16,8 @@ import sys
 import unittest
 
 FOLDER = sys.argv.pop()
-
-NET = """
-!x = tensor<?x?x8xf32>
-!h = tensor<?x2x?x4xf32>
-!s = tensor<?x2x?x?xf32>
-tfm.weight @w : tensor<8x8xf32> from "net.proj.weight"
-tfm.weight @b : tensor<8xf32> from "net.proj.bias"
-func.func @mix(%x: !x {tfm.name = "x"}, %y: !x {tfm.name = "y"}) -> (!x {tfm.name = "z"}) {
-  %w = tfm.load @w : tensor<8x8xf32>
-  %b = tfm.load @b : tensor<8xf32>
-  %0 = tfm.linear %x, %w, %b : (!x, tensor<8x8xf32>, tensor<8xf32>) -> !x
-  %q = tfm.split_heads %0 into 2 : (!x) -> !h
-  %k = tfm.split_heads %y into 2 : (!x) -> !h
-  %1 = tfm.scores %q, %k : (!h, !h) -> !s
-  %2 = tfm.scale %1 by 0.5 : !s
-  %3 = tfm.softmax %2 : !s
-  %4 = tfm.mix %3, %k : (!s, !h) -> !h
-  %5 = tfm.merge_heads %4 : (!h) -> !x
-  return %5 : !x
-}
-"""
-
+PAGE = os.path.join(os.path.dirname(os.environ["TEST_DATA"]), "..", "docs",
+                    "how-to", "write-a-network.md")
 
 def path(name):
     return os.path.join(FOLDER, name)
@@ -98,7 +79,9 @@ class Arrays(unittest.TestCase):
         cls.bias = [rounded(numbers.uniform(-1, 1)) for _ in range(8)]
         cls.x, cls.y = ([rounded(numbers.uniform(-1, 1)) for _ in range(48)]
                         for _ in range(2))
-        write("net.mlir", NET)
+        with open(PAGE, encoding="utf-8") as page:
+            net = page.read().split("```mlir\n")[1].split("```")[0]
+        write("net.mlir", net)
         write("w.safetensors",
               safetensors({"net.proj.weight": ([8, 8], cls.weight),
                            "net.proj.bias": ([8], cls.bias)}))
