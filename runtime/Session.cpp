@@ -288,6 +288,9 @@ Error Session::run(std::string_view function,
 
   std::array<void *, Region::maxArguments> arguments;
   int64_t batch = -1, length = -1;
+  // What the arena's formula calls B and B · S: of the first argument, also
+  // where these are known to generated code.
+  int64_t samples = 1, rows = 1;
   size_t used = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i].role != TFM_ROLE_INPUT)
@@ -302,7 +305,10 @@ Error Session::run(std::string_view function,
     if (Error error = checkInput(wanted[i], *given, batch, length))
       return error;
     arguments[i] = given->data;
-    ++used;
+    if (used++ == 0) {
+      samples = given->dims[0];
+      rows = static_cast<int64_t>(multiply({samples, given->dims[1]}));
+    }
   }
   if (used != inputs.size())
     return "expects " + std::to_string(used) + " inputs, but got " +
@@ -331,9 +337,8 @@ Error Session::run(std::string_view function,
     arguments[i] = result.data = outputs.back().data();
   }
   Mapping scratch;
-  if (Error error = Mapping::allocate(
-          countArenaBytes(*entry, batch, multiply({batch, length})),
-          PageSize::Huge, "the arena", scratch))
+  if (Error error = Mapping::allocate(countArenaBytes(*entry, samples, rows),
+                                      PageSize::Huge, "the arena", scratch))
     return error;
   tfm_call call = {batch,
                    length,

@@ -19,6 +19,7 @@ FOLDER = sys.argv.pop()
 PAGE = os.path.join(os.path.dirname(os.environ["TEST_DATA"]), "..", "docs",
                     "how-to", "write-a-network.md")
 
+
 def path(name):
     return os.path.join(FOLDER, name)
 
@@ -121,6 +122,39 @@ class Arrays(unittest.TestCase):
                         self.assertAlmostEqual(
                             found[(3 * b + s) * 8 + 4 * h + d], expected,
                             delta=1e-6)
+
+    def test_known_batches(self):
+        """A batch that the types say, beside a length that they don't."""
+        write("two.mlir", """
+!x = tensor<2x?x8xf32>
+!h = tensor<2x?x64xf32>
+tfm.weight @w : tensor<64x8xf32> from dense<0.5> : tensor<64x8xf32>
+tfm.weight @v : tensor<8x64xf32> from dense<0.25> : tensor<8x64xf32>
+func.func @f(%x: !x {tfm.name = "x"}) -> (!x {tfm.name = "y"}) {
+  %w = tfm.load @w : tensor<64x8xf32>
+  %v = tfm.load @v : tensor<8x64xf32>
+  %0 = tfm.linear %x, %w : (!x, tensor<64x8xf32>) -> !h
+  %1 = tfm.activation relu %0 : !h
+  %2 = tfm.linear %1, %v : (!h, tensor<8x64xf32>) -> !x
+  return %2 : !x
+}
+""")
+        done = run("tfmc", path("two.mlir"), "-o", path("two"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [i % 7 for i in range(2 * 3000)]
+        write("rows.npy", npy((2, 3000, 8), [x for x in rows
+                                             for _ in range(8)]))
+        done = run(path("two"), "--input", "x=" + path("rows.npy"), "--output",
+                   "y=" + path("y2.npy"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        shape, found = read_npy("y2.npy")
+        self.assertEqual(shape, (2, 3000, 8))
+        # 8 halves of a row's number, 64 quarters of those.
+        self.assertEqual(list(found), [64.0 * x for x in rows
+                                       for _ in range(8)])
+        write("narrow.npy", npy((2, 3, 4), [0.0] * 24))
+        self.expect_failure("input 'x': expects shape 2x3x8, but got 2x3x4",
+                            path("two"), "--input", "x=" + path("narrow.npy"))
 
     def test_inputs_are_checked(self):
         net, x = path("net"), "x=" + path("x.npy")
