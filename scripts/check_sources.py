@@ -42,7 +42,8 @@ def walk(root):
         if inside == ".":
             folders[:] = [name for name in folders if name not in skipped]
         folders[:] = sorted(set(folders) - {"__pycache__"})
-        for name in sorted(names):
+        # In a work tree that Git has added, .git is a file.
+        for name in sorted(set(names) - skipped):
             yield os.path.normpath(os.path.join(inside, name))
 
 
