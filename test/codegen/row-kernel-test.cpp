@@ -114,6 +114,28 @@ TEST(RowKernels, LayerNorm) {
   }
 }
 
+/// On a row that is nearly constant the epsilon of the operation decides.
+TEST(RowKernels, LayerNormHonoursEpsilon) {
+  for (float epsilon : {1e-5f, 1e-12f}) {
+    SCOPED_TRACE(epsilon);
+    Kernel kernel(formatv(
+        R"(tfm.kernel @k(%x: tensor<?x20xf32>, %g: tensor<20xf32>) -> tensor<?x20xf32> {{
+          %y = tfm.layer_norm %x, %g {{epsilon = {0:e} : f32} : tensor<?x20xf32>, tensor<20xf32>
+          tfm.yield %y : tensor<?x20xf32>
+        })",
+        epsilon));
+    Array<float> x({1, 20}), gain({20}), y(x.shape);
+    for (int e = 0; e != 20; ++e) // a variance of 1e-12
+      x({0, e}) = e % 2 ? 1e-6f : -1e-6f;
+    llvm::fill(gain.data, 2);
+    kernel({x, gain, y});
+    for (int e = 0; e != 20; ++e)
+      EXPECT_NEAR(y({0, e}),
+                  (e % 2 ? 2e-6 : -2e-6) / std::sqrt(1e-12 + double(epsilon)),
+                  1e-5 * std::abs(y({0, e})));
+  }
+}
+
 TEST(RowKernels, PoolAndNormalize) {
   constexpr int kSamples = 3, kLength = 5, kSize = 20;
   Random random;
@@ -372,7 +394,7 @@ TEST(Errors, NameTheOperation) {
             %y = tfm.ffn relu %x up %u down %u : (tensor<?x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<?x64xf32>
             tfm.yield %y : tensor<?x64xf32>
           })"),
-      testing::HasSubstr("has no implementation in kernels"));
+      testing::HasSubstr("'tfm.ffn' op has no implementation in kernels"));
 }
 
 TEST(Errors, WantPackedWeights) {
