@@ -103,11 +103,11 @@ void KernelEmitter::scheduleFloatProduct(const FloatProduct &product,
   sum.compute_at(tile).bound_extent(p, panels).bound_extent(r, height);
   sum.vectorize(l, lanes).unroll(l).unroll(p).unroll(r);
 
-  // A whole block at a time has constant places in words.
+  // LLVM keeps the order of the terms where each is a product of two loads, in
+  // that order; weights that are words of several at once are converted first.
   Halide::RVar outer("ko"), step("ki");
-  bool inPlace = product.isPacked && (few || !product.isBlocked);
-  int steps = unrolledSteps(product.size,
-                            inPlace && product.isBlocked ? kBlock : kSteps);
+  bool inPlace = product.isPacked && !product.isBlocked;
+  int steps = unrolledSteps(product.size, kSteps);
   sum.update()
       .split(product.k, outer, step, steps)
       .reorder(l, p, r, step, outer)
@@ -115,16 +115,21 @@ void KernelEmitter::scheduleFloatProduct(const FloatProduct &product,
       .unroll(l)
       .unroll(p)
       .unroll(r);
-  if (inPlace) {
+  if (few || inPlace)
     sum.update().unroll(step);
+  if (inPlace)
     return;
-  }
-  // Weights are converted once for all rows that use them.
   Var pl = panel.args()[0], pk = panel.args()[1], pp = panel.args()[2];
-  if (few)
-    panel.compute_at(sum, outer);
-  else
+  if (!few) {
+    // Once for all rows that use them.
     panel.compute_at(panelLevel);
+  } else if (product.isBlocked) {
+    Halide::RVar block("kb");
+    sum.update().split(outer, block, outer, kBlock / steps);
+    panel.compute_at(sum, block);
+  } else {
+    panel.compute_at(sum, outer);
+  }
   panel.bound_extent(pl, kPanel)
       .reorder(pl, pk, pp)
       .vectorize(pl, 8)
